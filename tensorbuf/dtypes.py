@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-__all__ = ["CODES", "DataType", "DTypeLike", "native_dtype", "numeric_dtype", "read_dtype"]
+__all__ = ["CODES", "DTypeLike", "DataType", "native_dtype", "numeric_dtype", "read_dtype"]
 
 # What `read_dtype` accepts cannot be spelled as a type without importing torch, TensorFlow and JAX.
 DTypeLike = Any
