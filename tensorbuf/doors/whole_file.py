@@ -1,0 +1,63 @@
+"""A file that appears under its name whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+__all__ = ["whole_file"]
+
+
+@contextlib.contextmanager
+def whole_file(path: str | os.PathLike[str], *, replace: bool) -> Iterator[BinaryIO]:
+    """Open a file for writing (and reading back) that appears as `path` only if the block ends without an error.
+
+    The bytes go into a temporary file in the same folder, which takes the name `path` at the end and is removed after
+    an error. Until then an older file of that name stays as it was. A symbolic link is followed. What is no regular
+    file (a device, a named pipe) cannot be replaced and is written directly.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The name of the file.
+    replace : bool
+        Whether a file that is already there is replaced, keeping its permissions.
+
+    Raises
+    ------
+    FileExistsError
+        If there is a file already and `replace` is False; before anything is written, and again at the end.
+    OSError
+        If the folder cannot be written to, the disk is full, `path` is a folder.
+    """
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "is a folder, not a file", os.fspath(path))
+    if target.exists() and not target.is_file():
+        with open(target, "wb", buffering=0) as device:
+            yield device
+        return
+    _refuse_existing(target, path, replace)
+    # Cut, since a name may be as long as the file system allows.
+    temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(6)}.part")
+    try:
+        with open(temporary, "x+b") as file:
+            yield file
+        _refuse_existing(target, path, replace)
+        if target.exists():
+            shutil.copymode(target, temporary)
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _refuse_existing(target: Path, path: str | os.PathLike[str], replace: bool) -> None:
+    if not replace and target.exists():
+        raise FileExistsError(errno.EEXIST, "there is a file of that name already", os.fspath(path))
