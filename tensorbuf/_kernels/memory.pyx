@@ -1,0 +1,224 @@
+"""Memory: aligned blocks, and the buffers of others held for as long as an array lives on them.
+
+Every array made here has as its base an object that frees its block, or releases its buffer, when the last view is gone.
+Sizes are checked before they are multiplied, and no array reaches past the block or the buffer that it was checked against.
+"""
+
+cimport numpy as cnp
+from cpython.buffer cimport (
+    PyBUF_FULL_RO,
+    PyBUF_STRIDED_RO,
+    PyBuffer_IsContiguous,
+    PyBuffer_Release,
+    PyObject_CheckBuffer,
+    PyObject_GetBuffer,
+)
+from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc
+from cpython.object cimport PyTypeObject
+from cpython.ref cimport Py_INCREF
+from libc.stdint cimport uintptr_t
+
+cnp.import_array()
+
+cdef extern from "numpy/arrayobject.h":
+    PyTypeObject PyArray_Type
+    object PyArray_NewFromDescr(PyTypeObject *, cnp.dtype, int, cnp.npy_intp *, cnp.npy_intp *, void *, int, object)
+    int NPY_ARRAY_CARRAY
+    int NPY_ARRAY_CARRAY_RO
+
+cdef extern from "Python.h":
+    Py_ssize_t PY_SSIZE_T_MAX
+
+cdef extern from *:
+    """
+    static const int tb_little_endian_probe = 1;
+    #define TB_IS_LITTLE (*(const char *)&tb_little_endian_probe == 1)
+    """
+    bint TB_IS_LITTLE
+
+cdef enum:
+    ALIGNMENT = 64
+
+
+cdef class Block:
+    """A block from the system's allocator; frees it with the last array on it."""
+
+    cdef void *start
+
+    def __dealloc__(self):
+        PyMem_RawFree(self.start)
+
+
+def allocate(tuple shape, cnp.dtype dtype, bint zeroed):
+    """A writable C-ordered array on a 64-byte boundary.
+
+    `shape` holds ints >= 0 that fit Py_ssize_t, `dtype` has no Python objects. None where the bytes exceed Py_ssize_t.
+    Zeroed blocks come from calloc: pages of a large one cost nothing until they are touched.
+    """
+    cdef cnp.npy_intp dims[cnp.NPY_MAXDIMS]
+    cdef int rank = <int>len(shape), axis
+    cdef Py_ssize_t nbytes = dtype.itemsize
+    cdef bint empty = False
+    for axis in range(rank):
+        dims[axis] = shape[axis]
+        if dims[axis] == 0:
+            empty = True
+        elif nbytes > (PY_SSIZE_T_MAX - ALIGNMENT) // dims[axis]:
+            return None
+        else:
+            nbytes *= dims[axis]
+    if empty:
+        nbytes = 0
+    cdef Block block = Block.__new__(Block)
+    cdef size_t request = <size_t>nbytes + ALIGNMENT
+    block.start = PyMem_RawCalloc(request, 1) if zeroed else PyMem_RawMalloc(request)
+    if block.start == NULL:
+        raise MemoryError(f"cannot allocate {nbytes} bytes")
+    cdef uintptr_t address = (<uintptr_t>block.start + ALIGNMENT - 1) & ~<uintptr_t>(ALIGNMENT - 1)
+    return _array_on(block, <char *>address, dtype, rank, dims, True)
+
+
+cdef class Pin:
+    """The memory of an exporter, acquired until this object dies."""
+
+    cdef Py_buffer view
+    cdef object owner
+    cdef char *data
+    cdef Py_ssize_t nbytes
+    cdef bint writable
+    cdef bint contiguous
+    cdef bint swapped
+    cdef bint objects
+
+    def __dealloc__(self):
+        if self.view.obj is not None:
+            PyBuffer_Release(&self.view)
+
+
+cdef Pin acquire(object exporter):
+    """Pins `exporter`, in whatever layout it has; TypeError where it exports no buffer."""
+    cdef Pin pin = Pin.__new__(Pin)
+    if cnp.PyArray_Check(exporter):
+        _acquire_array(pin, exporter)
+    else:
+        _acquire_buffer(pin, exporter)
+    return pin
+
+
+cdef int _acquire_array(Pin pin, cnp.ndarray array) except -1:
+    # numpy exports no buffer of bfloat16 or datetime64 arrays, and does not lock what an array was built on
+    # (np.memmap, np.ndarray(buffer=...)): so the array is held, and the owner at the root is locked as well.
+    cdef object dtype = array.dtype
+    cdef object root = cnp.get_array_base(array)
+    pin.owner = array
+    pin.data = <char *>cnp.PyArray_DATA(array)
+    pin.nbytes = cnp.PyArray_NBYTES(array)
+    pin.writable = cnp.PyArray_ISWRITEABLE(array)
+    pin.contiguous = cnp.PyArray_IS_C_CONTIGUOUS(array)
+    pin.swapped = not dtype.isnative
+    pin.objects = dtype.hasobject
+    while root is not None and cnp.PyArray_Check(root):
+        root = cnp.get_array_base(<cnp.ndarray>root)
+    if root is not None and PyObject_CheckBuffer(root):
+        try:
+            PyObject_GetBuffer(root, &pin.view, PyBUF_STRIDED_RO)
+        except (BufferError, ValueError):
+            pass
+    return 0
+
+
+cdef int _acquire_buffer(Pin pin, object exporter) except -1:
+    try:
+        PyObject_GetBuffer(exporter, &pin.view, PyBUF_FULL_RO)
+    except BufferError:
+        # A type that has no buffer format; its bytes can still be had.
+        PyObject_GetBuffer(exporter, &pin.view, PyBUF_STRIDED_RO)
+    pin.data = <char *>pin.view.buf
+    pin.nbytes = pin.view.len
+    pin.writable = not pin.view.readonly
+    pin.contiguous = PyBuffer_IsContiguous(&pin.view, b"C")
+    _read_format(pin)
+    return 0
+
+
+cdef void _read_format(Pin pin) noexcept:
+    """Looks for marks of the other byte order and for objects in a PEP 3118 format, outside the fields' names."""
+    cdef char *mark = pin.view.format
+    cdef bint in_name = False
+    if mark == NULL:
+        return
+    while mark[0] != 0:
+        if mark[0] == b":":
+            in_name = not in_name
+        elif not in_name:
+            if mark[0] == b"O":
+                pin.objects = True
+            elif mark[0] == b">" or mark[0] == b"!":
+                pin.swapped |= TB_IS_LITTLE
+            elif mark[0] == b"<":
+                pin.swapped |= not TB_IS_LITTLE
+        mark += 1
+
+
+def layout(exporter):
+    """What `exporter` exports: (its class, bytes, strides, C-contiguous, other byte order, holds objects).
+
+    Nothing stays acquired. ValueError where it exports buffers, but not in its present state.
+    """
+    cdef Pin pin
+    name = type(exporter).__name__
+    try:
+        pin = acquire(exporter)
+    except BufferError as error:
+        raise ValueError(f"{name} cannot export its memory: {error}") from None
+    if cnp.PyArray_Check(exporter):
+        strides = exporter.strides
+    elif pin.view.strides == NULL:
+        strides = None
+    else:
+        strides = tuple([pin.view.strides[axis] for axis in range(pin.view.ndim)])
+    return name, pin.nbytes, strides, pin.contiguous, pin.swapped, pin.objects
+
+
+def vector(exporter, cnp.dtype dtype, count, offset):
+    """A rank-1 array of `dtype` on the memory of `exporter`, which stays acquired while the array or a view of it lives.
+
+    `count` elements (a negative count: all) from byte `offset` on. None, and nothing acquired, where that cannot be:
+    not C-contiguous, objects, the other byte order under a native dtype, a count or offset that does not fit or is no int.
+    """
+    cdef Py_ssize_t length, start, rest
+    cdef Py_ssize_t itemsize = dtype.itemsize
+    if not (PyLong_CheckExact(count) and PyLong_CheckExact(offset)):
+        return None
+    try:
+        length = PyLong_AsSsize_t(count)
+        start = PyLong_AsSsize_t(offset)
+    except OverflowError:
+        return None
+    cdef Pin pin
+    try:
+        pin = acquire(exporter)
+    except BufferError:
+        return None
+    rest = pin.nbytes - start
+    if not pin.contiguous or pin.objects or length == 0 or start < 0 or rest < 0:
+        return None
+    if pin.swapped and itemsize > 1 and cnp.PyArray_IsNativeByteOrder(dtype.byteorder):
+        return None
+    if length < 0:
+        if rest % itemsize != 0:
+            return None
+        length = rest // itemsize
+    elif length > rest // itemsize:
+        return None
+    cdef cnp.npy_intp size = length
+    return _array_on(pin, pin.data + start, dtype, 1, &size, pin.writable)
+
+
+cdef object _array_on(object base, char *data, cnp.dtype dtype, int rank, cnp.npy_intp *dims, bint writable):
+    Py_INCREF(dtype)
+    cdef int flags = NPY_ARRAY_CARRAY if writable else NPY_ARRAY_CARRAY_RO
+    array = PyArray_NewFromDescr(&PyArray_Type, dtype, rank, dims, NULL, data, flags, None)
+    cnp.set_array_base(array, base)
+    return array

@@ -1,0 +1,128 @@
+"""Memory: allocate it, or hold that of others."""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Iterable
+from typing import Any, SupportsIndex
+
+import numpy as np
+
+from tensorbuf._kernels import memory as _memory
+from tensorbuf.errors import ShapeError
+
+__all__ = ["ShapeLike", "check_integer", "check_layout", "check_shape", "empty", "pinned", "zeros"]
+
+ShapeLike = SupportsIndex | Iterable[SupportsIndex]
+
+_MAX_RANK = 64
+_BYTE = np.dtype(np.uint8)
+
+
+def check_integer(value: object, what: str) -> int:
+    """`value` as an int; TypeError for a bool, a float and everything else without ``__index__``."""
+    if type(value) is int:
+        return value
+    if not isinstance(value, (bool, np.bool)):
+        try:
+            return operator.index(value)  # type: ignore[arg-type]
+        except TypeError:
+            pass
+    raise TypeError(f"{what} must be an int, got {value!r}")
+
+
+def check_shape(shape: ShapeLike) -> tuple[int, ...]:
+    """A shape argument as a tuple of ints.
+
+    Parameters
+    ----------
+    shape : int or iterable of ints
+        One int is the length of a single axis.
+
+    Raises
+    ------
+    TypeError
+        If `shape` is None, text, or holds anything but ints.
+    ShapeError
+        If a dimension is negative or beyond 2**63 - 1, or there are more than 64.
+    """
+    if shape is None or isinstance(shape, (str, bytes, bytearray, bool, np.bool)):
+        raise TypeError(f"a shape is an int or an iterable of ints, got {shape!r}")
+    try:
+        dims: tuple[Any, ...] = (operator.index(shape),)  # type: ignore[arg-type]
+    except TypeError:
+        try:
+            dims = tuple(shape)  # type: ignore[arg-type]
+        except TypeError:
+            raise TypeError(f"a shape is an int or an iterable of ints, got {shape!r}") from None
+    sizes = tuple(check_integer(dim, "a dimension") for dim in dims)
+    for size in sizes:
+        if not 0 <= size <= sys.maxsize:
+            raise ShapeError(f"shape {sizes} has a dimension of {size}; each must lie between 0 and {sys.maxsize}")
+    if len(sizes) > _MAX_RANK:
+        raise ShapeError(f"a shape has at most {_MAX_RANK} dimensions, got {len(sizes)}")
+    return sizes
+
+
+def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """A new writable C-ordered array on a 64-byte boundary; its values are whatever lay there (None for objects).
+
+    Raises
+    ------
+    ShapeError
+        If the bytes do not fit 63 bits.
+    MemoryError
+        If they cannot be allocated.
+    """
+    return _allocate(shape, dtype, zeroed=False)
+
+
+def zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """`empty` with all bytes zero; pages of a large array are not touched. Objects are None."""
+    return _allocate(shape, dtype, zeroed=True)
+
+
+def _allocate(shape: tuple[int, ...], dtype: np.dtype[Any], *, zeroed: bool) -> np.ndarray[Any, Any]:
+    if dtype.hasobject:
+        # Only numpy's own blocks count references.
+        return np.empty(shape, dtype)
+    array = _memory.allocate(shape, dtype, zeroed)
+    if array is None:
+        raise ShapeError(f"shape {shape} of {dtype} needs more than {sys.maxsize} bytes")
+    return array
+
+
+def pinned(buffer: object) -> np.ndarray[Any, Any]:
+    """The bytes of a C-contiguous bytes-like object, as a rank-1 uint8 array that *shares* them.
+
+    The exporter's buffer stays acquired as long as the array or any view of it lives, so that its owner can neither be
+    resized nor closed. Read-only memory gives a read-only array. A failed call leaves nothing acquired.
+
+    Raises
+    ------
+    TypeError
+        If `buffer` exports no buffer, or one of Python objects.
+    ValueError
+        If it is not C-contiguous, released or closed.
+    """
+    try:
+        check_layout(_memory.layout(buffer))
+        array: np.ndarray[Any, Any] = _memory.vector(buffer, _BYTE, -1, 0)
+    except BaseException:
+        # The traceback keeps this frame; a memoryview in it would keep its owner locked as long as the exception lives.
+        del buffer
+        raise
+    return array
+
+
+def check_layout(layout: tuple[str, int, tuple[int, ...] | None, bool, bool, bool]) -> tuple[int, bool]:
+    """The bytes of a buffer's layout, and whether it declares the other byte order; the errors of `pinned`."""
+    name, nbytes, strides, contiguous, swapped, objects = layout
+    if objects:
+        raise TypeError(f"the buffer of {name} holds Python objects, whose bytes mean nothing elsewhere")
+    if not contiguous:
+        raise ValueError(
+            f"the buffer of {name} is not C-contiguous: strides {strides} for {nbytes} bytes; copy it first"
+        )
+    return nbytes, swapped
