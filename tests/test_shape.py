@@ -1,0 +1,142 @@
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from tensorbuf import Shape, ShapeError
+
+
+def test_is_a_tuple_of_python_ints():
+    shape = Shape(np.array([2, 3], np.int32))
+    assert shape == (2, 3) and hash(shape) == hash((2, 3))
+    assert [type(dim) for dim in shape] == [int, int]
+    first, second = shape
+    assert (first, second) == (2, 3)
+    assert Shape(5) == (5,) and Shape() == () and Shape(dim for dim in (1, 2)) == (1, 2)
+
+
+@pytest.mark.parametrize("dims", [(1.0,), ("2",), (None,), (True,), None, 2.5, "23"])
+def test_dimensions_are_integers(dims):
+    with pytest.raises(TypeError):
+        Shape(dims)
+
+
+@pytest.mark.parametrize("dim", [-2, -(2**70)])
+def test_dimensions_below_unknown_are_refused(dim):
+    with pytest.raises(ShapeError, match=str(dim)):
+        Shape.of(3, dim)
+
+
+def test_size_is_exact_and_unknown_next_to_zero():
+    assert Shape.of(2**40, 2**40).size == 2**80
+    assert Shape.of(0, -1).size == -1
+    assert Shape.of(0, 3).size == 0
+    assert Shape.scalar().size == 1
+    assert Shape.UNKNOWN_SIZE == -1
+
+
+def test_questions():
+    assert Shape.scalar().is_scalar and Shape.of(3).is_vector and Shape.of(3, 4).is_matrix
+    assert not Shape.of(3).is_scalar and not Shape.of(3, 4).is_vector and not Shape.of(3).is_matrix
+    assert Shape.of(3, -1).has_unknown_dimension and not Shape.of(3, -1).is_unknown
+    assert Shape.of(3, 4).num_dimensions == 2
+
+
+def test_get():
+    shape = Shape.of(2, 3, 4)
+    assert [shape.get(i) for i in (0, 2, -1, -3)] == [2, 4, 4, 2]
+    for i in (3, -4):
+        with pytest.raises(IndexError):
+            shape.get(i)
+    with pytest.raises(TypeError):
+        shape.get(1.0)
+
+
+def test_parts():
+    shape = Shape.of(2, 3, 4)
+    assert shape.head() == (2,) and shape.tail() == (3, 4)
+    assert Shape.of(5).tail() == () and Shape.scalar().tail() == ()
+    assert shape.take(0) == () and shape.take(2) == (2, 3) and shape.take_last(2) == (3, 4)
+    assert shape.sub_shape(1, 2) == (3,) and shape.sub_shape(3, 3) == ()
+    for part in (shape.head(), shape.tail(), shape.take(1), shape.take_last(1), shape.sub_shape(0, 1)):
+        assert type(part) is Shape
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda s: s.take(-1),
+        lambda s: s.take(4),
+        lambda s: s.take_last(-1),
+        lambda s: s.take_last(4),
+        lambda s: s.sub_shape(1, 0),
+        lambda s: s.sub_shape(-1, 2),
+        lambda s: s.sub_shape(0, 4),
+        lambda _: Shape.scalar().head(),
+    ],
+)
+def test_parts_outside_the_shape_are_index_errors(call):
+    with pytest.raises(IndexError):
+        call(Shape.of(2, 3, 4))
+
+
+def test_growing():
+    assert Shape.of(9, 7).prepend(Shape.of(4, 2)) == (4, 2, 9, 7)
+    assert Shape.of(9, 7).append(3) == (9, 7, 3) and Shape.of(9).append((1, 2)) == (9, 1, 2)
+    assert type(Shape.of(9).prepend(1)) is Shape
+
+
+def test_compatible():
+    assert Shape.of(-1, 4).is_compatible_with(Shape.of(3, -1))
+    assert not Shape.of(1, 4).is_compatible_with(Shape.of(3, 4))
+    assert not Shape.of(4).is_compatible_with(Shape.of(1, 4))
+    assert Shape.unknown().is_compatible_with(Shape.of(1)) and Shape.of(1).is_compatible_with(Shape.unknown())
+    assert Shape.is_compatible(-1, 7) and Shape.is_compatible(7, 7) and not Shape.is_compatible(7, 8)
+
+
+def test_equality_is_the_tuples():
+    assert Shape.of(-1, 4) == Shape.of(-1, 4)
+    assert Shape.of(2) != (3,)
+
+
+def test_unknown():
+    unknown = Shape.unknown()
+    assert unknown.is_unknown and unknown.has_unknown_dimension
+    assert unknown.num_dimensions == -1 and unknown.size == -1
+    assert unknown.get(0) == unknown.get(77) == -1
+    assert not (unknown.is_scalar or unknown.is_vector or unknown.is_matrix)
+    assert unknown == Shape.unknown() and not unknown != Shape.unknown()
+    assert unknown != () and () != unknown and unknown != Shape.scalar() and Shape.scalar() != unknown
+    assert pickle.loads(pickle.dumps(unknown)).is_unknown and copy.deepcopy(unknown).is_unknown
+    assert repr(unknown) == "Shape.unknown()"
+    assert unknown.as_array() is None and unknown.to_list_or_none() is None
+    assert {unknown: 1}[Shape.unknown()] == 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda u: u.head(),
+        lambda u: u.tail(),
+        lambda u: u.take(0),
+        lambda u: u.take_last(0),
+        lambda u: u.sub_shape(0, 0),
+        lambda u: u.prepend(1),
+        lambda u: u.append(1),
+        lambda u: Shape.of(1).prepend(u),
+        lambda u: Shape.of(1).append(u),
+        lambda u: tuple(u),
+    ],
+)
+def test_unknown_cannot_be_rebuilt(call):
+    with pytest.raises(ShapeError):
+        call(Shape.unknown())
+
+
+def test_copies_of_the_dimensions():
+    array = Shape.of(2, 3).as_array()
+    assert array.dtype == np.int64 and array.tolist() == [2, 3]
+    assert Shape.of(2, 3).to_list_or_none() == [2, 3] == list(Shape.of(2, 3))
+    assert pickle.loads(pickle.dumps(Shape.of(2, 3))) == Shape.of(2, 3)
+    assert type(pickle.loads(pickle.dumps(Shape.of(2, 3)))) is Shape
