@@ -2,5 +2,31 @@
 
 from tensorbuf.dtypes import DataType
 from tensorbuf.errors import ConversionError, RankError, ReadOnlyError, ShapeError
+from tensorbuf.nd_array import (
+    BooleanNdArray,
+    ByteNdArray,
+    DoubleNdArray,
+    FloatNdArray,
+    IntNdArray,
+    LongNdArray,
+    NdArray,
+    ShortNdArray,
+)
+from tensorbuf.shape import Shape
 
-__all__ = ["ConversionError", "DataType", "RankError", "ReadOnlyError", "ShapeError"]
+__all__ = [
+    "BooleanNdArray",
+    "ByteNdArray",
+    "ConversionError",
+    "DataType",
+    "DoubleNdArray",
+    "FloatNdArray",
+    "IntNdArray",
+    "LongNdArray",
+    "NdArray",
+    "RankError",
+    "ReadOnlyError",
+    "Shape",
+    "ShapeError",
+    "ShortNdArray",
+]

@@ -7,7 +7,6 @@ from typing import Any, Self, cast
 import numpy as np
 
 from tensorbuf.errors import RankError
-from tensorbuf.shape import Shape
 from tensorbuf.view import View
 
 __all__ = [
@@ -35,7 +34,7 @@ class NdArray(View):
     @staticmethod
     def _wrap(array: np.ndarray[Any, Any], *, requires_grad: bool = False) -> NdArray:
         """The NdArray, of the subclass for its dtype, that *shares* the memory of `array`."""
-        wrapped = object.__new__(_CLASSES.get(array.dtype.newbyteorder("="), NdArray))
+        wrapped = NdArray.__new__(_CLASSES.get(array.dtype.newbyteorder("="), NdArray))
         wrapped._array = array
         wrapped._requires_grad = requires_grad
         return wrapped

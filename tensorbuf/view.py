@@ -27,7 +27,8 @@ class View(Exporter):
     @property
     def dtype(self) -> np.dtype[Any]:
         """The numpy dtype of the elements."""
-        return self._array.dtype
+        dtype: np.dtype[Any] = self._array.dtype
+        return dtype
 
     @property
     def read_only(self) -> bool:

@@ -9,11 +9,14 @@ from tensorbuf import Shape, ShapeError
 
 def test_is_a_tuple_of_python_ints():
     shape = Shape(np.array([2, 3], np.int32))
-    assert shape == (2, 3) and hash(shape) == hash((2, 3))
+    assert shape == (2, 3)
+    assert hash(shape) == hash((2, 3))
     assert [type(dim) for dim in shape] == [int, int]
     first, second = shape
     assert (first, second) == (2, 3)
-    assert Shape(5) == (5,) and Shape() == () and Shape(dim for dim in (1, 2)) == (1, 2)
+    assert Shape(5) == (5,)
+    assert Shape() == ()
+    assert Shape(dim for dim in (1, 2)) == (1, 2)
 
 
 @pytest.mark.parametrize("dims", [(1.0,), ("2",), (None,), (True,), None, 2.5, "23"])
@@ -37,9 +40,14 @@ def test_size_is_exact_and_unknown_next_to_zero():
 
 
 def test_questions():
-    assert Shape.scalar().is_scalar and Shape.of(3).is_vector and Shape.of(3, 4).is_matrix
-    assert not Shape.of(3).is_scalar and not Shape.of(3, 4).is_vector and not Shape.of(3).is_matrix
-    assert Shape.of(3, -1).has_unknown_dimension and not Shape.of(3, -1).is_unknown
+    assert Shape.scalar().is_scalar
+    assert Shape.of(3).is_vector
+    assert Shape.of(3, 4).is_matrix
+    assert not Shape.of(3).is_scalar
+    assert not Shape.of(3, 4).is_vector
+    assert not Shape.of(3).is_matrix
+    assert Shape.of(3, -1).has_unknown_dimension
+    assert not Shape.of(3, -1).is_unknown
     assert Shape.of(3, 4).num_dimensions == 2
 
 
@@ -55,10 +63,15 @@ def test_get():
 
 def test_parts():
     shape = Shape.of(2, 3, 4)
-    assert shape.head() == (2,) and shape.tail() == (3, 4)
-    assert Shape.of(5).tail() == () and Shape.scalar().tail() == ()
-    assert shape.take(0) == () and shape.take(2) == (2, 3) and shape.take_last(2) == (3, 4)
-    assert shape.sub_shape(1, 2) == (3,) and shape.sub_shape(3, 3) == ()
+    assert shape.head() == (2,)
+    assert shape.tail() == (3, 4)
+    assert Shape.of(5).tail() == ()
+    assert Shape.scalar().tail() == ()
+    assert shape.take(0) == ()
+    assert shape.take(2) == (2, 3)
+    assert shape.take_last(2) == (3, 4)
+    assert shape.sub_shape(1, 2) == (3,)
+    assert shape.sub_shape(3, 3) == ()
     for part in (shape.head(), shape.tail(), shape.take(1), shape.take_last(1), shape.sub_shape(0, 1)):
         assert type(part) is Shape
 
@@ -83,7 +96,8 @@ def test_parts_outside_the_shape_are_index_errors(call):
 
 def test_growing():
     assert Shape.of(9, 7).prepend(Shape.of(4, 2)) == (4, 2, 9, 7)
-    assert Shape.of(9, 7).append(3) == (9, 7, 3) and Shape.of(9).append((1, 2)) == (9, 1, 2)
+    assert Shape.of(9, 7).append(3) == (9, 7, 3)
+    assert Shape.of(9).append((1, 2)) == (9, 1, 2)
     assert type(Shape.of(9).prepend(1)) is Shape
 
 
@@ -91,8 +105,11 @@ def test_compatible():
     assert Shape.of(-1, 4).is_compatible_with(Shape.of(3, -1))
     assert not Shape.of(1, 4).is_compatible_with(Shape.of(3, 4))
     assert not Shape.of(4).is_compatible_with(Shape.of(1, 4))
-    assert Shape.unknown().is_compatible_with(Shape.of(1)) and Shape.of(1).is_compatible_with(Shape.unknown())
-    assert Shape.is_compatible(-1, 7) and Shape.is_compatible(7, 7) and not Shape.is_compatible(7, 8)
+    assert Shape.unknown().is_compatible_with(Shape.of(1))
+    assert Shape.of(1).is_compatible_with(Shape.unknown())
+    assert Shape.is_compatible(-1, 7)
+    assert Shape.is_compatible(7, 7)
+    assert not Shape.is_compatible(7, 8)
 
 
 def test_equality_is_the_tuples():
@@ -102,15 +119,25 @@ def test_equality_is_the_tuples():
 
 def test_unknown():
     unknown = Shape.unknown()
-    assert unknown.is_unknown and unknown.has_unknown_dimension
-    assert unknown.num_dimensions == -1 and unknown.size == -1
+    assert unknown.is_unknown
+    assert unknown.has_unknown_dimension
+    assert unknown.num_dimensions == -1
+    assert unknown.size == -1
     assert unknown.get(0) == unknown.get(77) == -1
-    assert not (unknown.is_scalar or unknown.is_vector or unknown.is_matrix)
-    assert unknown == Shape.unknown() and not unknown != Shape.unknown()
-    assert unknown != () and () != unknown and unknown != Shape.scalar() and Shape.scalar() != unknown
-    assert pickle.loads(pickle.dumps(unknown)).is_unknown and copy.deepcopy(unknown).is_unknown
+    assert not (unknown.is_scalar)
+    assert not (unknown.is_vector)
+    assert not (unknown.is_matrix)
+    assert unknown == Shape.unknown()
+    assert not unknown != Shape.unknown()  # noqa: SIM202 (both operators are written out)
+    assert unknown != ()
+    assert () != unknown  # noqa: SIM300 (the tuple on the left)
+    assert unknown != Shape.scalar()
+    assert Shape.scalartuple() != unknown
+    assert pickle.loads(pickle.dumps(unknown)).is_unknown
+    assert copy.deepcopy(unknown).is_unknown
     assert repr(unknown) == "Shape.unknown()"
-    assert unknown.as_array() is None and unknown.to_list_or_none() is None
+    assert unknown.as_array() is None
+    assert unknown.to_list_or_none() is None
     assert {unknown: 1}[Shape.unknown()] == 1
 
 
@@ -136,7 +163,8 @@ def test_unknown_cannot_be_rebuilt(call):
 
 def test_copies_of_the_dimensions():
     array = Shape.of(2, 3).as_array()
-    assert array.dtype == np.int64 and array.tolist() == [2, 3]
+    assert array.dtype == np.int64
+    assert array.tolist() == [2, 3]
     assert Shape.of(2, 3).to_list_or_none() == [2, 3] == list(Shape.of(2, 3))
     assert pickle.loads(pickle.dumps(Shape.of(2, 3))) == Shape.of(2, 3)
     assert type(pickle.loads(pickle.dumps(Shape.of(2, 3)))) is Shape
