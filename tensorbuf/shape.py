@@ -53,7 +53,7 @@ class Shape(tuple[int, ...]):
 
     UNKNOWN_SIZE: Final = UNKNOWN_SIZE
 
-    def __new__(cls, dims: Iterable[SupportsIndex] | SupportsIndex = ()) -> Shape:  # noqa: PYI034 (an unknown shape stays one)
+    def __new__(cls, dims: Iterable[SupportsIndex] | SupportsIndex = ()) -> Shape:  # noqa: PYI034
         if isinstance(dims, Shape):
             return dims
         if isinstance(dims, str) or not isinstance(dims, Iterable):

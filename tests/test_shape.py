@@ -132,7 +132,7 @@ def test_unknown():
     assert unknown != ()
     assert () != unknown  # noqa: SIM300 (the tuple on the left)
     assert unknown != Shape.scalar()
-    assert Shape.scalartuple() != unknown
+    assert Shape.scalar() != unknown
     assert pickle.loads(pickle.dumps(unknown)).is_unknown
     assert copy.deepcopy(unknown).is_unknown
     assert repr(unknown) == "Shape.unknown()"
