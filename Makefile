@@ -1,0 +1,84 @@
+# Everything that make needs it puts into one folder, $(VENV): the tools, the build and the installed package.
+# Remove the folder to start afresh. Only Python >= 3.11, a C compiler and make must be there.
+#
+#   make demo            the main job on the sample photograph
+#   make test            the suite, the doctests, and the conversions at each instruction-set level
+#   make dev             an editable install that rebuilds on import
+#   make lint            ruff, cython-lint, codespell, mypy and stubtest
+#   make docs            the pages, into docs/_build
+#   make bench           this machine's table against the peers
+#   make proof           the long proofs
+#   make test-checks     the suite with Cython's checks compiled in
+#   make sanitize        the suite under AddressSanitizer and UBSan, and two planted faults that they must find
+#   make dist            sdist, a wheel built from it, and the suite against that wheel
+#
+#   PYTHON=python3.12    the interpreter          VENV=.venv-3.12    the folder
+#   PYTEST_ARGS="-k cast -x"                      more arguments for pytest
+
+PYTHON ?= python3
+VENV ?= .venv
+PYTEST_ARGS ?=
+WORKERS ?= auto
+SETUP_ARGS ?=
+
+venv := $(abspath $(VENV))
+python := $(venv)/bin/python
+pip := $(python) -m pip --disable-pip-version-check install -qq
+pytest = $(python) -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+install = $(pip) --no-build-isolation -Cbuild-dir=$(venv)/build$(1) $(SETUP_ARGS:%=-Csetup-args=%)
+
+# Tests, child processes included, import the installed package and not the folder that they stand beside.
+export PYTHONSAFEPATH := 1
+# The build calls meson, ninja and cython by name.
+export PATH := $(venv)/bin:$(PATH)
+
+.PHONY: demo test test-levels test-checks dev lint types docs bench proof sanitize dist install
+.DELETE_ON_ERROR:
+
+demo: install
+	$(python) -m tensorbuf demo
+
+test: install $(venv)/tools-test
+	$(pytest) tests
+	$(pytest) --doctest-modules --pyargs tensorbuf
+
+proof: install $(venv)/tools-test
+	$(pytest) -m proof tests
+
+dev: $(venv)/tools-build $(venv)/tools-dev
+	$(call install,-dev) --editable '.[images]'
+
+lint: types
+	ruff check
+	ruff format --check
+	cython-lint tensorbuf
+	codespell
+
+# From a folder without the sources, so that the installed package is what is checked.
+types: install $(venv)/tools-lint
+	cd $(venv) && $(python) -m mypy --config-file $(CURDIR)/pyproject.toml -p tensorbuf
+	cd $(venv) && $(python) -m mypy.stubtest --mypy-config-file $(CURDIR)/pyproject.toml tensorbuf
+
+docs: install $(venv)/tools-docs
+	$(python) -m sphinx -W --keep-going -q docs docs/_build
+
+bench: install $(venv)/tools-bench
+	$(python) -m tensorbuf bench
+
+install: $(venv)/tools-build
+	$(call install) '.[images]'
+
+$(venv)/created:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"Python >= 3.11 is needed, got {sys.version}: make PYTHON=...")'
+	$(PYTHON) -m venv $(venv)
+	$(pip) 'pip>=25.1'
+	touch $@
+
+# The build requirements stand once, in [build-system].
+$(venv)/tools-build: pyproject.toml $(venv)/created
+	$(python) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' > $@
+	$(pip) -r $@
+
+$(venv)/tools-%: pyproject.toml $(venv)/created
+	$(pip) --group $*
+	touch $@
