@@ -1,6 +1,13 @@
 from typing import Any
 
 import numpy as np
+from typing_extensions import disjoint_base
+
+@disjoint_base
+class Block: ...
+
+@disjoint_base
+class Pin: ...
 
 def allocate(shape: tuple[int, ...], dtype: np.dtype[Any], zeroed: bool) -> np.ndarray[Any, Any] | None: ...
 def layout(exporter: object) -> tuple[str, int, tuple[int, ...] | None, bool, bool, bool]: ...
