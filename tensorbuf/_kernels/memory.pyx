@@ -1,7 +1,8 @@
 """Memory: aligned blocks, and the buffers of others held for as long as an array lives on them.
 
-Every array made here has as its base an object that frees its block, or releases its buffer, when the last view is gone.
-Sizes are checked before they are multiplied, and no array reaches past the block or the buffer that it was checked against.
+Every array made here has as its base an object that frees its block, or releases its buffer, when the last view is
+gone. Sizes are checked before they are multiplied, and no array reaches past the block or the buffer that it was checked
+against.
 """
 
 cimport numpy as cnp
@@ -182,10 +183,11 @@ def layout(exporter):
 
 
 def vector(exporter, cnp.dtype dtype, count, offset):
-    """A rank-1 array of `dtype` on the memory of `exporter`, which stays acquired while the array or a view of it lives.
+    """A rank-1 array of `dtype` on the memory of `exporter`, which stays acquired while a view of the array lives.
 
     `count` elements (a negative count: all) from byte `offset` on. None, and nothing acquired, where that cannot be:
-    not C-contiguous, objects, the other byte order under a native dtype, a count or offset that does not fit or is no int.
+    not C-contiguous, objects, the other byte order under a native dtype, a count or offset that does not fit or is no
+    int.
     """
     cdef Py_ssize_t length, start, rest
     cdef Py_ssize_t itemsize = dtype.itemsize
