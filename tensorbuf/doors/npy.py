@@ -1,0 +1,118 @@
+"""The ``.npy`` format of numpy (format description: numpy.lib.format), also for the types of ml_dtypes.
+
+numpy writes bfloat16 as raw bytes (``<V2``) that nobody reads back as bfloat16. Here such a type stands in the header
+by its name, which ``numpy.load`` reads wherever ml_dtypes is imported, and refuses elsewhere.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import sys
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from tensorbuf.dtypes import numeric_dtype, read_dtype
+
+__all__ = ["header", "map_array", "read_array", "read_header"]
+
+_MAGIC = b"\x93NUMPY"
+_ALIGNMENT = 64
+# `dtype.isbuiltin` of a type that another package has registered with numpy.
+_REGISTERED = 2
+
+
+def header(shape: tuple[int, ...], dtype: np.dtype[Any], *, fortran_order: bool = False, room: int = 0) -> bytes:
+    """The bytes before the elements.
+
+    Parameters
+    ----------
+    room : int
+        At least so many bytes, a multiple of 64: for a header that is written again when the shape is known.
+
+    Returns
+    -------
+    bytes
+        A multiple of 64 long, so that the elements of a mapped file are aligned.
+    """
+    name = dtype.name if dtype.isbuiltin == _REGISTERED else dtype.str
+    text = f"{{'descr': {name!r}, 'fortran_order': {fortran_order}, 'shape': {tuple(map(int, shape))!r}, }}"
+    start = _MAGIC + b"\x01\x00"
+    # Two bytes of length before the text, one line end after it.
+    length = max(room, -(-(len(start) + 2 + len(text) + 1) // _ALIGNMENT) * _ALIGNMENT)
+    text = text.ljust(length - len(start) - 3) + "\n"
+    return start + len(text).to_bytes(2, "little") + text.encode("ascii")
+
+
+def read_header(file: BinaryIO) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
+    """Read shape, dtype (with its byte order) and whether the order is Fortran's; leaves `file` at the elements.
+
+    Raises
+    ------
+    ValueError
+        If this is no ``.npy`` file, or its header is damaged.
+    TypeError
+        If the elements are of no type of the package; objects, which would have to be unpickled, among them.
+    """
+    try:
+        version = np.lib.format.read_magic(file)
+        read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
+        shape, fortran_order, found = read(file)
+    except KeyError:
+        raise TypeError("its format version is for records, which no array here holds") from None
+    except ValueError as error:
+        raise ValueError(f"it is no .npy file, or a damaged one: {error}") from None
+    dtype = read_dtype(found)
+    numeric_dtype(dtype)
+    if any(size < 0 for size in shape):
+        raise ValueError(f"it is a damaged .npy file, of the shape {shape}")
+    return shape, dtype, fortran_order
+
+
+def map_array(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
+    """Map the file of an array into memory.
+
+    Returns
+    -------
+    numpy.ndarray
+        Read-only; its ``base`` is the mapping, which stays as long as the array does. An array without elements has
+        none.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `read_header`, and if the file is too short.
+    """
+    with open(path, "rb") as file:
+        shape, dtype, fortran_order = read_header(file)
+        offset = file.tell()
+        present = os.fstat(file.fileno()).st_size - offset
+        needed = _byte_size(shape, dtype)
+        if present < needed:
+            raise ValueError(f"it is cut off: {shape} of {dtype} needs {needed} bytes, {present} are there")
+        if needed == 0:
+            return np.empty(shape, dtype)
+        mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return np.ndarray(shape, dtype, buffer=mapping, offset=offset, order="F" if fortran_order else "C")
+
+
+def read_array(file: BinaryIO) -> npt.NDArray[Any]:
+    """Read an array from a file that need not be seekable, such as a member of an archive.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `map_array`.
+    """
+    shape, dtype, fortran_order = read_header(file)
+    needed = _byte_size(shape, dtype)
+    data = file.read(min(needed, sys.maxsize))
+    if len(data) < needed:
+        raise ValueError(f"it is cut off: {shape} of {dtype} needs {needed} bytes, {len(data)} are there")
+    return np.ndarray(shape, dtype, buffer=bytearray(data), order="F" if fortran_order else "C")
+
+
+def _byte_size(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
+    return int(np.prod(shape, dtype=object)) * dtype.itemsize
