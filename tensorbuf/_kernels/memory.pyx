@@ -1,8 +1,8 @@
 """Memory: aligned blocks, and the buffers of others held for as long as an array lives on them.
 
 Every array made here has as its base an object that frees its block, or releases its buffer, when the last view is
-gone. Sizes are checked before they are multiplied, and no array reaches past the block or the buffer that it was checked
-against.
+gone. Sizes are checked before they are multiplied, and no array reaches past the block or the buffer that it was
+checked against.
 """
 
 cimport numpy as cnp
