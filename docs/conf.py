@@ -1,0 +1,20 @@
+"""Sphinx: the pages are MyST Markdown, the reference comes from the docstrings of the installed package."""
+
+from importlib import metadata
+
+project = "tensorbuf"
+copyright = "tensorbuf developers"
+version = release = metadata.version("tensorbuf")
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+exclude_patterns = ["_build", "changes"]
+html_theme = "furo"
+html_title = f"tensorbuf {release}"
+
+myst_heading_anchors = 3
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autodoc_default_options = {"members": True, "show-inheritance": True}
+napoleon_google_docstring = False
+napoleon_use_rtype = False
