@@ -7,6 +7,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from tensorbuf.errors import RankError
+from tensorbuf.source import register
 from tensorbuf.view import View
 
 __all__ = [
@@ -162,3 +163,7 @@ _CLASSES: dict[np.dtype[Any], type[NdArray]] = {np.dtype(dtype): _typed(name, dt
     DoubleNdArray,
     BooleanNdArray,
 ) = _CLASSES.values()
+
+register(NdArray, lambda x: x._array, lambda array, _: NdArray._wrap(array))
+# What has no kind of its own (lists, bytes, arrays of other packages) comes back as an NdArray.
+register(object, np.asarray, lambda array, _: NdArray._wrap(array))

@@ -1,0 +1,17 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+BOOL: int
+INT: int
+NEGATIVE: int
+ABOVE_INT64: int
+FLOAT: int
+COMPLEX: int
+
+class Leaves:
+    shape: tuple[int, ...]
+    seen: int
+    def __init__(self, nested: object, resolve: Callable[[object], object]) -> None: ...
+    def take(self) -> np.ndarray[Any, Any] | int | None: ...
