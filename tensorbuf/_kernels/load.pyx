@@ -30,17 +30,36 @@ cdef extern from "Python.h":
 
 cdef extern from *:
     """
-    /* Ints of one digit are read inline; what a digit is changed with Python 3.12. */
-    #if PY_VERSION_HEX >= 0x030C0000
-        #define TB_IS_COMPACT(item) PyUnstable_Long_IsCompact((PyLongObject *)(item))
-        #define TB_COMPACT_VALUE(item) PyUnstable_Long_CompactValue((PyLongObject *)(item))
+    /* Ints of up to two digits (60 bits where a digit has 30) are read inline. How an int is laid out changed with
+       Python 3.12, and may again: a version not known here reads only what its API calls compact. */
+    #if PY_VERSION_HEX >= 0x030F0000
+        static inline int tb_small_int(PyObject *item, int64_t *value) {
+            if (!PyUnstable_Long_IsCompact((PyLongObject *)item)) return 0;
+            *value = PyUnstable_Long_CompactValue((PyLongObject *)item);
+            return 1;
+        }
     #else
-        #define TB_IS_COMPACT(item) ((size_t)(Py_SIZE(item) + 1) <= 2)
-        #define TB_COMPACT_VALUE(item) (Py_SIZE(item) * (Py_ssize_t)((PyLongObject *)(item))->ob_digit[0])
+        #if PY_VERSION_HEX >= 0x030C0000
+            #define TB_DIGITS(item) ((item)->long_value.ob_digit)
+            #define TB_DIGIT_COUNT(item) ((Py_ssize_t)((item)->long_value.lv_tag >> 3))
+            #define TB_SIGN(item) (1 - (int64_t)((item)->long_value.lv_tag & 3))
+        #else
+            #define TB_DIGITS(item) ((item)->ob_digit)
+            #define TB_DIGIT_COUNT(item) (Py_SIZE(item) < 0 ? -Py_SIZE(item) : Py_SIZE(item))
+            #define TB_SIGN(item) (Py_SIZE(item) < 0 ? (int64_t)-1 : (int64_t)(Py_SIZE(item) > 0))
+        #endif
+        static inline int tb_small_int(PyObject *item, int64_t *value) {
+            PyLongObject *number = (PyLongObject *)item;
+            Py_ssize_t count = TB_DIGIT_COUNT(number);
+            if (count > 2) return 0;
+            *value = TB_DIGITS(number)[0];
+            if (count == 2) *value |= (int64_t)TB_DIGITS(number)[1] << PyLong_SHIFT;
+            *value *= TB_SIGN(number);
+            return 1;
+        }
     #endif
     """
-    bint is_compact "TB_IS_COMPACT"(PyObject *)
-    int64_t compact_value "TB_COMPACT_VALUE"(PyObject *)
+    bint small_int "tb_small_int"(PyObject *, int64_t *)
 
 cdef enum:
     BLOCK = 1024
@@ -191,8 +210,7 @@ cdef class Leaves:
         """One step on an axis of sequences: into the next one, or back up after the last."""
         cdef object node = self.nodes[self.level]
         cdef Py_ssize_t position = self.positions[self.level]
-        if position >= _length(<PyObject *>node):
-            self.level -= 1
+        if self._at_end(<PyObject *>node, position):
             return 0
         self.positions[self.level] = position + 1
         item = <object>_item(<PyObject *>node, position)
@@ -212,6 +230,16 @@ cdef class Leaves:
             self.positions[self.level] = 0
         return 0
 
+    cdef inline bint _at_end(self, PyObject *sequence, Py_ssize_t position) except -1:
+        """Leaves a sequence after its last item; ValueError where its length is not what it was."""
+        cdef Py_ssize_t length = _length(sequence)
+        if length != self.sizes[self.level]:
+            raise ValueError(f"a list of {self.sizes[self.level]} items changed to {length} while it was read")
+        if position < length:
+            return False
+        self.level -= 1
+        return True
+
     cdef bint _read_items(self) except -1:
         """Reads on in the innermost sequence; False where the block must be handed over first."""
         cdef object node = self.nodes[self.level]
@@ -219,8 +247,7 @@ cdef class Leaves:
         cdef Py_ssize_t position = self.positions[self.level]
         cdef int taken = 1
         while self.count < BLOCK:
-            if position >= _length(sequence):
-                self.level -= 1
+            if self._at_end(sequence, position):
                 return True
             taken = self._read(_item(sequence, position), True)
             if taken == 0:
@@ -234,7 +261,7 @@ cdef class Leaves:
         return taken != 0
 
     cdef Py_ssize_t _read_small_ints(self, PyObject *sequence, Py_ssize_t position) noexcept:
-        """Reads on as long as the items are plain ints of one digit, the common case; the position after them."""
+        """Reads on as long as the items are plain ints that are read inline; the position after them."""
         cdef Py_ssize_t end = min(_length(sequence), position + BLOCK - self.count)
         cdef Py_ssize_t start = position
         cdef int64_t *target = self.integers + self.count
@@ -242,9 +269,8 @@ cdef class Leaves:
         cdef PyObject *item
         while position < end:
             item = _item(sequence, position)
-            if not (is_plain_int(item) and is_compact(item)):
+            if not (is_plain_int(item) and small_int(item, &value)):
                 break
-            value = compact_value(item)
             signs |= value
             target[position - start] = value
             position += 1
@@ -260,9 +286,7 @@ cdef class Leaves:
         if is_float(item):
             return self._put_float(float_value(item), python_number)
         if is_int(item):
-            if is_compact(item):
-                value = compact_value(item)
-            else:
+            if not small_int(item, &value):
                 value = int_value(item, &overflow)
                 if overflow != 0:
                     return self._put_large(<object>item, overflow, python_number)
