@@ -73,7 +73,7 @@ class Shape(tuple[int, ...]):
     @staticmethod
     def unknown() -> Shape:
         """The shape whose number of dimensions is unknown. It equals only itself."""
-        return _UNKNOWN
+        return tuple.__new__(_UnknownShape)
 
     @staticmethod
     def is_compatible(dim: int, other: int) -> bool:
@@ -189,7 +189,7 @@ class Shape(tuple[int, ...]):
 
 
 class _UnknownShape(Shape):
-    """The one shape of unknown rank: walking along its dimensions is an error."""
+    """The shape of unknown rank: walking along its dimensions is an error."""
 
     __slots__ = ()
 
@@ -225,10 +225,10 @@ class _UnknownShape(Shape):
         raise ShapeError("the shape is unknown, so it has no dimensions to take; give a shape whose rank is known")
 
     def __eq__(self, other: object) -> bool:
-        return other is self
+        return isinstance(other, _UnknownShape)
 
     def __ne__(self, other: object) -> bool:
-        return other is not self
+        return not self == other
 
     def __hash__(self) -> int:
         return hash(_UnknownShape)
@@ -238,9 +238,6 @@ class _UnknownShape(Shape):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Shape.unknown, ()
-
-
-_UNKNOWN = tuple.__new__(_UnknownShape)
 
 
 def _integer(value: SupportsIndex, what: str) -> int:

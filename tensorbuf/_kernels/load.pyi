@@ -2,6 +2,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from typing_extensions import disjoint_base
 
 BOOL: int
 INT: int
@@ -10,6 +11,7 @@ ABOVE_INT64: int
 FLOAT: int
 COMPLEX: int
 
+@disjoint_base
 class Leaves:
     shape: tuple[int, ...]
     seen: int
