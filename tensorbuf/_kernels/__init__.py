@@ -1,0 +1,36 @@
+"""The compiled loops, and the choice of their instruction-set level.
+
+The conversion kernels are built once a level. The best one that was built and that the processor can run is taken;
+the environment variable ``TENSORBUF_LEVEL`` (``baseline``, ``v3``) forces one. Results do not depend on the level.
+"""
+
+import importlib
+import importlib.util
+import os
+
+from tensorbuf._kernels import pipeline
+
+__all__ = ["level", "levels"]
+
+
+def levels() -> tuple[str, ...]:
+    """The names of the levels that were built and that this processor can run, the best one last."""
+    return tuple(name for name in pipeline.processor_levels() if importlib.util.find_spec(f"{__name__}.convert_{name}"))
+
+
+def level() -> str:
+    """The name of the level in use."""
+    return _LEVEL
+
+
+def _choose() -> str:
+    forced = os.environ.get("TENSORBUF_LEVEL")
+    if not forced:
+        return levels()[-1]
+    if forced not in levels():
+        raise ImportError(f"TENSORBUF_LEVEL is {forced!r}; this build and processor have {', '.join(levels())}")
+    return forced
+
+
+_LEVEL = _choose()
+pipeline.use(importlib.import_module(f"{__name__}.convert_{_LEVEL}").table)

@@ -1,0 +1,291 @@
+"""The conversion kernels: for each pair of types and each mode one loop over contiguous memory.
+
+Built once for each instruction-set level (see meson.build); `tensorbuf._kernels` picks one at import.
+
+What makes the unchecked loops safe: every span has at least `n` items of its kernel's own type, is aligned for it,
+and a destination overlaps no source unless both are the same items of the same type. The driver (pipeline.pyx) sees
+to that.
+"""
+
+from cpython.pycapsule cimport PyCapsule_New
+from libc.math cimport INFINITY, ceil, ceilf, floor, floorf, rint, rintf, trunc, truncf
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from tensorbuf._kernels.rules cimport (
+    brain_value, canonical, converted, e4m3_value, e5m2_value, finite, half_value, rounded_away,
+)
+from tensorbuf._kernels.types cimport (
+    ADD, BFLOAT16, BOOL, CEIL, COMPLEX64, COMPLEX128, DIVIDE, FINITE, FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT16, FLOAT32,
+    FLOAT64, FLOOR, INT8, INT16, INT32, INT64, MODES, MULTIPLY, NEAREST, NEAREST_AWAY, SATURATE, SUBTRACT, TRUNCATE,
+    UINT8, UINT16, UINT32, UINT64, WRAP, Arithmetic, Bounds, Convert, Kernels, Scan, any_floating, brain, double_pair,
+    e4m3, e5m2, float_pair, floating, half, integer, number, signed_integer, small, source, target, truth,
+)
+
+cdef enum:
+    STRETCH = 512
+
+
+# ---------------------------------------------------------------- a pair of types
+
+cdef inline float small_value(small x) noexcept nogil:
+    if small is half:
+        return half_value(x)
+    elif small is brain:
+        return brain_value(x)
+    elif small is e4m3:
+        return e4m3_value(x)
+    else:
+        return e5m2_value(x)
+
+
+cdef inline target one(source x, target like, int mode) noexcept nogil:
+    """A value of any type in any other; `mode` is a constant at every call, so only one branch is compiled."""
+    if source is truth:
+        return converted(<uint8_t> (x.bits != 0), like, False)
+    elif source in small:
+        if mode == FINITE:
+            return finite(small_value(x), like)
+        return converted(small_value(x), like, mode == WRAP)
+    else:
+        if mode == FINITE:
+            return finite(x, like)
+        return converted(x, like, mode == WRAP)
+
+
+cdef void saturating(const source[::1] src, target[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef target like = dst[0]
+    if source is target and source is not truth:
+        memcpy(&dst[0], &src[0], n * sizeof(source))
+    else:
+        if target in integer:
+            like = <target> nan
+        for i in range(n):
+            dst[i] = one(src[i], like, SATURATE)
+
+
+cdef void wrapping(const source[::1] src, target[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef target like = dst[0]
+    if target in integer:
+        like = <target> nan
+    for i in range(n):
+        dst[i] = one(src[i], like, WRAP)
+
+
+cdef void finishing(const source[::1] src, target[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
+    """Into a floating type, without infinities."""
+    cdef Py_ssize_t i
+    cdef target like = dst[0]
+    for i in range(n):
+        dst[i] = one(src[i], like, FINITE)
+
+
+cdef void truth_of_floats(const float_pair[::1] src, truth[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
+    """A complex number is True unless both its parts are zero, of either sign."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        dst[i].bits = ((src[i].real | src[i].imag) & 0x7FFFFFFFu) != 0
+
+
+cdef void truth_of_doubles(const double_pair[::1] src, truth[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        dst[i].bits = ((src[i].real | src[i].imag) & 0x7FFFFFFFFFFFFFFFull) != 0
+
+
+# ---------------------------------------------------------------- the first value that does not fit
+
+cdef inline bint lies_outside(number x, number least, number most, bint nan_fits, bint infinity_fits) noexcept nogil:
+    if number in floating:
+        return (
+            (not (x >= least) or not (x <= most))
+            and not (nan_fits and x != x) and not (infinity_fits and (x == INFINITY or x == -INFINITY))
+        )
+    else:
+        return x < least or x > most
+
+
+cdef Py_ssize_t outside(const number[::1] src, Py_ssize_t n, const Bounds *bounds) noexcept nogil:
+    """The first position whose value lies outside `bounds`, or `n`."""
+    cdef Py_ssize_t i, stretch, start, stop
+    cdef bint found
+    cdef bint nan_fits = bounds.nan_fits
+    cdef bint infinity_fits = bounds.infinity_fits
+    cdef number least, most
+    if number in floating:
+        least, most = <number> bounds.least_floating, <number> bounds.most_floating
+    elif number in signed_integer:
+        least, most = <number> bounds.least_signed, <number> bounds.most_signed
+    else:
+        least, most = <number> bounds.least_unsigned, <number> bounds.most_unsigned
+    # Whole stretches are judged without a branch; only one with a misfit is walked.
+    for stretch in range((n + STRETCH - 1) // STRETCH):
+        start = stretch * STRETCH
+        stop = min(start + STRETCH, n)
+        found = False
+        for i in range(start, stop):
+            found |= lies_outside(src[i], least, most, nan_fits, infinity_fits)
+        if found:
+            for i in range(start, stop):
+                if lies_outside(src[i], least, most, nan_fits, infinity_fits):
+                    return i
+    return n
+
+
+cdef Py_ssize_t small_outside(const small[::1] src, Py_ssize_t n, const Bounds *bounds) noexcept nogil:
+    """`outside` for the floating types of 8 and 16 bits."""
+    cdef Py_ssize_t i
+    cdef float least = <float> bounds.least_floating
+    cdef float most = <float> bounds.most_floating
+    for i in range(n):
+        if lies_outside(small_value(src[i]), least, most, bounds.nan_fits, bounds.infinity_fits):
+            return i
+    return n
+
+
+cdef Py_ssize_t all_inside(const truth[::1] src, Py_ssize_t n, const Bounds *bounds) noexcept nogil:
+    return n
+
+
+# ---------------------------------------------------------------- floating values to floating values
+
+cdef void rounding_toward_zero(const floating[::1] src, floating[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        dst[i] = truncf(src[i]) if floating is float else trunc(src[i])
+
+
+cdef void rounding_to_even(const floating[::1] src, floating[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        dst[i] = rintf(src[i]) if floating is float else rint(src[i])
+
+
+cdef void rounding_away(const floating[::1] src, floating[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        dst[i] = rounded_away(src[i])
+
+
+cdef void rounding_down(const floating[::1] src, floating[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        dst[i] = floorf(src[i]) if floating is float else floor(src[i])
+
+
+cdef void rounding_up(const floating[::1] src, floating[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        dst[i] = ceilf(src[i]) if floating is float else ceil(src[i])
+
+
+cdef void canonicalising(const floating[::1] src, floating[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        dst[i] = canonical(src[i])
+
+
+# ---------------------------------------------------------------- arithmetic, one IEEE operation a value
+
+cdef void multiplying(floating[::1] values, const floating[::1] operands, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        values[i] = values[i] * operands[i]
+
+
+cdef void adding(floating[::1] values, const floating[::1] operands, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        values[i] = values[i] + operands[i]
+
+
+cdef void subtracting(floating[::1] values, const floating[::1] operands, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        values[i] = values[i] - operands[i]
+
+
+cdef void dividing(floating[::1] values, const floating[::1] operands, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        values[i] = values[i] / operands[i]
+
+
+# ---------------------------------------------------------------- the table
+
+cdef Kernels kernels
+cdef int mode
+
+
+cdef void enter_pair(int row, int column, source *from_type, target *to_type) noexcept:
+    """The pair's kernel in each mode. The pointers are never followed: their types choose the specialisation."""
+    kernels.convert[SATURATE][row][column] = <Convert> saturating[source, target]
+    kernels.convert[WRAP][row][column] = <Convert> saturating[source, target]
+    kernels.convert[FINITE][row][column] = <Convert> saturating[source, target]
+    if target in integer and source is not target and source is not truth:
+        kernels.convert[WRAP][row][column] = <Convert> wrapping[source, target]
+    elif target in any_floating:
+        kernels.convert[FINITE][row][column] = <Convert> finishing[source, target]
+
+
+cdef void enter_row(int row, source *from_type) noexcept:
+    if source in number:
+        kernels.scan[row] = <Scan> outside[source]
+    elif source in small:
+        kernels.scan[row] = <Scan> small_outside[source]
+    else:
+        kernels.scan[row] = <Scan> all_inside
+    enter_pair(row, BOOL, from_type, <truth *> NULL)
+    enter_pair(row, INT8, from_type, <int8_t *> NULL)
+    enter_pair(row, UINT8, from_type, <uint8_t *> NULL)
+    enter_pair(row, INT16, from_type, <int16_t *> NULL)
+    enter_pair(row, UINT16, from_type, <uint16_t *> NULL)
+    enter_pair(row, INT32, from_type, <int32_t *> NULL)
+    enter_pair(row, UINT32, from_type, <uint32_t *> NULL)
+    enter_pair(row, INT64, from_type, <int64_t *> NULL)
+    enter_pair(row, UINT64, from_type, <uint64_t *> NULL)
+    enter_pair(row, FLOAT16, from_type, <half *> NULL)
+    enter_pair(row, BFLOAT16, from_type, <brain *> NULL)
+    enter_pair(row, FLOAT32, from_type, <float *> NULL)
+    enter_pair(row, FLOAT64, from_type, <double *> NULL)
+    enter_pair(row, FLOAT8_E4M3FN, from_type, <e4m3 *> NULL)
+    enter_pair(row, FLOAT8_E5M2, from_type, <e5m2 *> NULL)
+
+
+cdef void enter_floating(int column, floating *of_type) noexcept:
+    kernels.round[TRUNCATE][column] = <Convert> rounding_toward_zero[floating]
+    kernels.round[NEAREST][column] = <Convert> rounding_to_even[floating]
+    kernels.round[NEAREST_AWAY][column] = <Convert> rounding_away[floating]
+    kernels.round[FLOOR][column] = <Convert> rounding_down[floating]
+    kernels.round[CEIL][column] = <Convert> rounding_up[floating]
+    kernels.canonical[column] = <Convert> canonicalising[floating]
+    kernels.arithmetic[MULTIPLY][column] = <Arithmetic> multiplying[floating]
+    kernels.arithmetic[ADD][column] = <Arithmetic> adding[floating]
+    kernels.arithmetic[SUBTRACT][column] = <Arithmetic> subtracting[floating]
+    kernels.arithmetic[DIVIDE][column] = <Arithmetic> dividing[floating]
+
+
+enter_row(BOOL, <truth *> NULL)
+enter_row(INT8, <int8_t *> NULL)
+enter_row(UINT8, <uint8_t *> NULL)
+enter_row(INT16, <int16_t *> NULL)
+enter_row(UINT16, <uint16_t *> NULL)
+enter_row(INT32, <int32_t *> NULL)
+enter_row(UINT32, <uint32_t *> NULL)
+enter_row(INT64, <int64_t *> NULL)
+enter_row(UINT64, <uint64_t *> NULL)
+enter_row(FLOAT16, <half *> NULL)
+enter_row(BFLOAT16, <brain *> NULL)
+enter_row(FLOAT32, <float *> NULL)
+enter_row(FLOAT64, <double *> NULL)
+enter_row(FLOAT8_E4M3FN, <e4m3 *> NULL)
+enter_row(FLOAT8_E5M2, <e5m2 *> NULL)
+for mode in range(MODES):
+    kernels.convert[mode][COMPLEX64][BOOL] = <Convert> truth_of_floats
+    kernels.convert[mode][COMPLEX128][BOOL] = <Convert> truth_of_doubles
+enter_floating(0, <float *> NULL)
+enter_floating(1, <double *> NULL)
+
+table = PyCapsule_New(&kernels, "tensorbuf._kernels.Kernels", NULL)

@@ -1,0 +1,41 @@
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+def processor_levels() -> tuple[str, ...]: ...
+def use(table: object) -> None: ...
+def convert(
+    source: np.ndarray[Any, Any],
+    source_code: int,
+    target: np.ndarray[Any, Any],
+    target_code: int,
+    mode: int,
+    rounding: int,
+    nan: int,
+    staged: bool,
+) -> None: ...
+def first_outside(
+    source: np.ndarray[Any, Any], source_code: int, least: float, most: float, nan_fits: bool, infinity_fits: bool
+) -> int: ...
+def apply(
+    source: np.ndarray[Any, Any],
+    source_code: int,
+    wide: bool,
+    operations: Iterable[tuple[int, np.ndarray[Any, Any] | None]],
+    target: np.ndarray[Any, Any],
+    target_code: int,
+    mode: int,
+    nan: int,
+    staged: bool,
+) -> None: ...
+def first_outside_after(
+    source: np.ndarray[Any, Any],
+    source_code: int,
+    wide: bool,
+    operations: Iterable[tuple[int, np.ndarray[Any, Any] | None]],
+    least: float,
+    most: float,
+    nan_fits: bool,
+    infinity_fits: bool,
+) -> int: ...

@@ -1,0 +1,18 @@
+/* What the processor at hand can run; nothing beyond the baseline where the compiler cannot tell. */
+#ifndef TENSORBUF_PROCESSOR_H
+#define TENSORBUF_PROCESSOR_H
+
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+
+static inline int processor_has_v3(void) {
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi")
+        && __builtin_cpu_supports("bmi2");
+}
+
+#else
+
+static inline int processor_has_v3(void) { return 0; }
+
+#endif
+#endif
