@@ -1,0 +1,60 @@
+"""Memory that source and target share, and the order in which a conversion may walk it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+__all__ = ["passes", "share_memory"]
+
+Array = np.ndarray[Any, Any]
+
+# Candidate pairs that numpy may try before it gives up telling interleaved arrays apart.
+_MAX_WORK = 1000
+
+
+def share_memory(a: Array, b: Array) -> bool:
+    """Whether the arrays have a byte in common; True where that is too hard to tell."""
+    if not np.may_share_memory(a, b):
+        return False
+    try:
+        return np.shares_memory(a, b, max_work=_MAX_WORK)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True
+
+
+def passes(src: Array, dst: Array) -> Iterator[tuple[Array, Array]] | None:
+    """An order in which two arrays that share memory can be converted with nothing overwritten before it is read.
+
+    Pairs of views of one shape, to be converted one after the other, each block by block in the order of its items;
+    None where there
+    is no such order, so that `src` has to be copied first.
+    """
+    if src.ctypes.data == dst.ctypes.data and src.strides == dst.strides and src.itemsize == dst.itemsize:
+        return iter([(src, dst)])
+    if src.flags.c_contiguous and dst.flags.c_contiguous:
+        return _walk(src.reshape(-1), dst.reshape(-1))
+    return None
+
+
+def _walk(src: Array, dst: Array) -> Iterator[tuple[Array, Array]]:
+    # Item i is written `ahead + i * drift` bytes behind the place where it is read. Where that is not positive,
+    # walking forward overwrites
+    # only what has been read; where it is not negative, walking backward does. It changes sign once at most, at item
+    # `turn`, and the front
+    # never reaches what the back still has to read.
+    ahead = dst.ctypes.data - src.ctypes.data
+    drift = dst.itemsize - src.itemsize
+    if drift > 0:
+        turn = -ahead // drift
+    elif drift < 0:
+        turn = -(-ahead // -drift)
+    else:
+        turn = src.size if ahead <= 0 else 0
+    turn = min(max(turn, 0), src.size)
+    forward = slice(None), slice(None, None, -1)
+    front, back = forward if drift >= 0 else forward[::-1]
+    yield src[:turn][front], dst[:turn][front]
+    yield src[turn:][back], dst[turn:][back]
