@@ -1,5 +1,6 @@
 """Typed tensors over raw bytes, exact conversion between dtypes, zero-copy views."""
 
+from tensorbuf.conversion import cast, convert, saturate_cast
 from tensorbuf.dtypes import DataType
 from tensorbuf.errors import ConversionError, RankError, ReadOnlyError, ShapeError
 from tensorbuf.nd_array import (
@@ -29,4 +30,7 @@ __all__ = [
     "Shape",
     "ShapeError",
     "ShortNdArray",
+    "cast",
+    "convert",
+    "saturate_cast",
 ]

@@ -1,0 +1,307 @@
+"""Conversion between element types: `convert`, `cast`, `saturate_cast`."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from tensorbuf import source
+from tensorbuf._kernels import pipeline
+from tensorbuf.dtypes import CODES, DataType, DTypeLike, numeric_dtype
+from tensorbuf.errors import ConversionError, ReadOnlyError, ShapeError
+from tensorbuf.fitting import bounds
+from tensorbuf.memory import empty
+from tensorbuf.overlap import passes, share_memory
+from tensorbuf.rule import ROUNDINGS, UNSET, Rule, filling, read_rule
+
+__all__ = ["cast", "convert", "convert_array", "saturate_cast"]
+
+Array = np.ndarray[Any, Any]
+
+# The numbers of _kernels/types.pxd.
+_SATURATE, _WRAP, _FINITE = range(3)
+_MOST_AXES = 60  # of what the kernels are given; beyond, most axes have length 1
+_ROUNDINGS = {name: number for number, name in enumerate(ROUNDINGS)}
+_COMPLEX_PARTS: dict[np.dtype[Any], np.dtype[Any]] = {
+    np.dtype(np.complex64): np.dtype(np.float32),
+    np.dtype(np.complex128): np.dtype(np.float64),
+}
+
+
+def convert_array(src: Array, dst: Array, rule: Rule) -> None:
+    """Convert the values of `src` into `dst`, an array of the same shape; all else about the two may differ.
+
+    Raises
+    ------
+    TypeError
+        If `src` is complex and `dst` is of an integer or a real floating type.
+    ConversionError
+        If ``rule.overflow`` is "raise" and a value does not fit; `dst` is as it was.
+    """
+    check_pair(src.dtype, dst.dtype)
+    _checked(src, dst, rule, _WRAP if rule.overflow == "wrap" else _SATURATE)
+
+
+def check_pair(src: np.dtype[Any], dst: np.dtype[Any]) -> None:
+    """TypeError where values of `src` cannot be converted to `dst` at all."""
+    if src.newbyteorder("=") in _COMPLEX_PARTS and not (
+        dst.newbyteorder("=") in _COMPLEX_PARTS or dst == np.dtype(bool)
+    ):
+        raise TypeError(f"{src} has no order to convert it to {dst} by; take its .real (or .imag) first, or use cast")
+
+
+def _checked(src: Array, dst: Array, rule: Rule, mode: int) -> None:
+    if rule.overflow == "raise":
+        _refuse_misfits(src, dst.dtype, rule)
+    _run(src, dst, rule, mode)
+
+
+def _run(src: Array, dst: Array, rule: Rule, mode: int) -> None:
+    if src.ndim > _MOST_AXES:
+        src, dst = src.squeeze(), dst.squeeze()
+    if not share_memory(src, dst):
+        _convert(src, dst, rule, mode, staged=False)
+        return
+    ordered = passes(src, dst)
+    if ordered is None:
+        _convert(copied(src), dst, rule, mode, staged=False)
+        return
+    for part, into in ordered:
+        _convert(part, into, rule, mode, staged=True)
+
+
+def _convert(src: Array, dst: Array, rule: Rule, mode: int, *, staged: bool) -> None:
+    into = dst.dtype.newbyteorder("=")
+    if into in _COMPLEX_PARTS:
+        if src.dtype.newbyteorder("=") in _COMPLEX_PARTS:
+            src, dst = _parts(src), _parts(dst)
+        else:
+            _convert(src, dst.real, rule, mode, staged=staged)
+            dst.imag = 0
+            return
+    _kernel(src, dst, rule, mode, staged=staged)
+
+
+def _kernel(src: Array, dst: Array, rule: Rule, mode: int, *, staged: bool) -> None:
+    from_code, into = CODES[src.dtype.newbyteorder("=")], dst.dtype.newbyteorder("=")
+    kind = DataType.of(into)
+    rounding = rule.rounding if kind.is_integer and DataType.of(src.dtype).is_floating else "truncate"
+    fill = _as_int64(filling(into, rule)[0])
+    pipeline.convert(src, from_code, dst, CODES[into], mode, _ROUNDINGS[rounding], fill, staged)
+
+
+def _as_int64(value: int) -> int:
+    """A value of a 64-bit type, of either sign, as the int64 of the same bits."""
+    return value - 2**64 if value >= 2**63 else value
+
+
+def copied(src: Array) -> Array:
+    """A copy of the bits, in the same dtype and aligned."""
+    copy = empty(src.shape, src.dtype)
+    np.copyto(copy, src)
+    return copy
+
+
+def _parts(array: Array) -> Array:
+    """A complex array as its parts, on a last axis of length 2."""
+    part = _COMPLEX_PARTS[array.dtype.newbyteorder("=")].newbyteorder(array.dtype.byteorder)
+    return array[..., np.newaxis].view(part)
+
+
+def _refuse_misfits(src: Array, target: np.dtype[Any], rule: Rule) -> None:
+    native: np.dtype[Any] = src.dtype.newbyteorder("=")
+    values: Array = src
+    into: np.dtype[Any] = target.newbyteorder("=")
+    if into in _COMPLEX_PARTS:
+        into = _COMPLEX_PARTS[into]
+        if native in _COMPLEX_PARTS:
+            values, native = _parts(src.squeeze() if src.ndim > _MOST_AXES else src), _COMPLEX_PARTS[native]
+    if native == into or (limits := bounds(native, into, rule.rounding)) is None:
+        return
+    position = pipeline.first_outside(
+        values, CODES[native], limits.least, limits.most, filling(into, rule)[1], limits.infinity
+    )
+    if position < values.size:
+        raise misfit(src, position * src.size // values.size, target)
+
+
+def misfit(src: Array, position: int, target: np.dtype[Any]) -> ConversionError:
+    """The error that names the element of `src` at a row-major position."""
+    value = src[np.unravel_index(position, src.shape)].item()
+    return ConversionError(
+        f"element {position} is {value!r}, which does not fit {target.newbyteorder('=')}; "
+        'overflow="saturate" clamps such values, overflow="wrap" keeps their low bits'
+    )
+
+
+def convert(
+    x: Any,
+    dtype: DTypeLike,
+    *,
+    out: Any = None,
+    overflow: str = "saturate",
+    rounding: str = "truncate",
+    nan: Any = UNSET,
+) -> Any:
+    """The values of `x` in another element type; the shape stays.
+
+    Parameters
+    ----------
+    x : array-like of shape (d0, ..., dk)
+        Any array object, list, scalar or bytes-like object, of a numeric type. Lists convert from their exact Python
+        values, ints of any size.
+    dtype : dtype-like
+        One of the seventeen numeric types.
+    out : array-like of shape (d0, ..., dk), optional
+        Writable memory of that dtype (in either byte order), strided or not, to write into; it is returned. It may
+        overlap `x`.
+    overflow : {"saturate", "wrap", "raise"}
+        What happens to a value out of an integer type's range: the nearer limit, the value modulo 2**bits (infinities
+        give 0), or a ConversionError. A finite value too large for a floating type becomes the infinity (NaN in
+        float8_e4m3fn, which has none), or with "raise" an error.
+    rounding : {"truncate", "nearest", "nearest_away", "floor", "ceil"}
+        How a fraction becomes an integer: toward zero, to the nearest with ties to even or away from zero, down, up.
+        Into floating types values always round once to the nearest, ties to even.
+    nan : real number, default 0
+        What NaN becomes in an integer type; it is rounded and judged as any number. Unless it is given, "raise"
+        refuses NaN.
+
+    Returns
+    -------
+    array of shape (d0, ..., dk)
+        `out`, or a new array (*copies*) in native byte order, C-contiguous and on a 64-byte boundary, of the kind
+        that `x` is: an ``np.ndarray`` for an ``np.ndarray``, a facade for a facade, a tensor for a ``torch.Tensor``,
+        an NdArray for everything else.
+
+    Raises
+    ------
+    TypeError
+        If a complex array meets a real target, `out` has another dtype, or an argument is of the wrong kind.
+    ShapeError
+        If `out` has another shape.
+    ReadOnlyError
+        If `out` is read-only.
+    ConversionError
+        With ``overflow="raise"``: names the row-major index and the value of the first element that does not fit.
+        Nothing has been written then.
+    ValueError
+        If `overflow` or `rounding` is no known name, or `nan` is NaN.
+
+    Notes
+    -----
+    Results are the same bits on every machine. The defaults are the rule of TensorFlow Lite Support's ``TensorBuffer``;
+    "wrap" is what ``numpy.ndarray.astype`` does with integers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tensorbuf import convert
+    >>> x = np.array([1.9, -1.9, 300, -5, np.nan], dtype="float32")
+    >>> convert(x, "uint8")
+    array([  1,   0, 255,   0,   0], dtype=uint8)
+    >>> convert(x, "uint8", overflow="wrap")
+    array([  1, 255,  44, 251,   0], dtype=uint8)
+    """
+    rule = read_rule(overflow, rounding, nan)
+    return _convert_kind(x, numeric_dtype(dtype), out, rule, _WRAP if overflow == "wrap" else _SATURATE)
+
+
+def cast(x: Any, dtype: DTypeLike) -> Any:
+    """`convert` with truncation and exact wrapping, as ``tf.cast``; complex to real keeps the real part.
+
+    Parameters
+    ----------
+    x : array-like of shape (d0, ..., dk)
+        As for `convert`.
+    dtype : dtype-like
+        One of the seventeen numeric types.
+
+    Returns
+    -------
+    array of shape (d0, ..., dk)
+        A new array (*copies*) of the kind that `x` is. Where TensorFlow's result depends on the machine (a float out
+        of the integer type's
+        range), it is the exact value modulo 2**bits, and 0 for NaN and infinities.
+
+    Raises
+    ------
+    TypeError
+        If an argument is of the wrong kind.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tensorbuf import cast
+    >>> cast(np.array([2.7 - 3j, 300]), "uint8")
+    array([ 2, 44], dtype=uint8)
+    """
+    return _convert_kind(x, numeric_dtype(dtype), None, Rule("wrap", "truncate", UNSET), _WRAP, real_part=True)
+
+
+def saturate_cast(x: Any, dtype: DTypeLike) -> Any:
+    """`convert` that clamps to the target's finite limits, as ``tf.saturate_cast`` is documented to.
+
+    Parameters
+    ----------
+    x : array-like of shape (d0, ..., dk)
+        As for `convert`.
+    dtype : dtype-like
+        One of the seventeen numeric types.
+
+    Returns
+    -------
+    array of shape (d0, ..., dk)
+        A new array (*copies*) of the kind that `x` is. Into an integer type values truncate and NaN becomes 0; into a
+        floating type whatever
+        overflows or is infinite becomes the largest finite value of its sign, also where the type stays the same.
+        Complex to real keeps the real
+        part.
+
+    Raises
+    ------
+    TypeError
+        If an argument is of the wrong kind.
+
+    Notes
+    -----
+    TensorFlow clamps in the source's type, which is wrong for 64-bit integers; here the limits are the target's own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tensorbuf import saturate_cast
+    >>> saturate_cast(np.array([np.inf, 7e4, -7e4, 65519.0]), "float16")
+    array([ 65504.,  65504., -65504.,  65504.], dtype=float16)
+    >>> saturate_cast(np.array([5, -1]), "uint64")
+    array([5, 0], dtype=uint64)
+    """
+    return _convert_kind(x, numeric_dtype(dtype), None, Rule("saturate", "truncate", UNSET), _FINITE, real_part=True)
+
+
+def _convert_kind(x: Any, dtype: np.dtype[Any], out: Any, rule: Rule, mode: int, *, real_part: bool = False) -> Any:
+    """Memory of `x` in, the kind of `x` (or `out`) back."""
+    values = source.Source(x)
+    memory = values.array
+    if real_part and dtype not in _COMPLEX_PARTS and values.dtype.newbyteorder("=") in _COMPLEX_PARTS:
+        memory = source.array_of(x).real
+    check_pair(values.dtype if memory is None else memory.dtype, dtype)
+    into = empty(values.shape, dtype) if out is None else check_out(out, values.shape, dtype)
+    if memory is None:
+        values.load(into, functools.partial(_checked, rule=rule, mode=mode), overflow=rule.overflow, fresh=out is None)
+    else:
+        _checked(memory, into, rule, mode)
+    return source.like(x, into) if out is None else out
+
+
+def check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """The memory of an `out` argument, of exactly this shape and dtype, and writable."""
+    memory = source.memory_of(out)
+    if memory.dtype.newbyteorder("=") != dtype:
+        raise TypeError(f"out has dtype {memory.dtype}, the result {dtype}")
+    if memory.shape != shape:
+        raise ShapeError(f"out has shape {memory.shape}, the result {shape}")
+    if not memory.flags.writeable:
+        raise ReadOnlyError("out is read-only; pass writable memory or leave it out")
+    return memory
