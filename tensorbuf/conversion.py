@@ -40,12 +40,13 @@ def convert_array(src: Array, dst: Array, rule: Rule) -> None:
     ConversionError
         If ``rule.overflow`` is "raise" and a value does not fit; `dst` is as it was.
     """
-    check_pair(src.dtype, dst.dtype)
     _checked(src, dst, rule, _WRAP if rule.overflow == "wrap" else _SATURATE)
 
 
 def check_pair(src: np.dtype[Any], dst: np.dtype[Any]) -> None:
     """TypeError where values of `src` cannot be converted to `dst` at all."""
+    if src.newbyteorder("=") not in CODES:
+        raise TypeError(f"cannot convert values of {src}; take one of the seventeen numeric types")
     if src.newbyteorder("=") in _COMPLEX_PARTS and not (
         dst.newbyteorder("=") in _COMPLEX_PARTS or dst == np.dtype(bool)
     ):
@@ -53,6 +54,7 @@ def check_pair(src: np.dtype[Any], dst: np.dtype[Any]) -> None:
 
 
 def _checked(src: Array, dst: Array, rule: Rule, mode: int) -> None:
+    check_pair(src.dtype, dst.dtype)
     if rule.overflow == "raise":
         _refuse_misfits(src, dst.dtype, rule)
     _run(src, dst, rule, mode)
@@ -286,7 +288,9 @@ def _convert_kind(x: Any, dtype: np.dtype[Any], out: Any, rule: Rule, mode: int,
     memory = values.array
     if real_part and dtype not in _COMPLEX_PARTS and values.dtype.newbyteorder("=") in _COMPLEX_PARTS:
         memory = source.array_of(x).real
-    check_pair(values.dtype if memory is None else memory.dtype, dtype)
+    if memory is not None or out is not None:
+        # A list into a new array is not read for its dtype first: the kernels meet a complex number soon enough.
+        check_pair(values.dtype if memory is None else memory.dtype, dtype)
     into = empty(values.shape, dtype) if out is None else check_out(out, values.shape, dtype)
     if memory is None:
         values.load(into, functools.partial(_checked, rule=rule, mode=mode), overflow=rule.overflow, fresh=out is None)

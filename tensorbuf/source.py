@@ -226,7 +226,7 @@ def array_of(
         raise
     if source.array is not None and source.array.dtype == wanted:
         return source.array
-    from tensorbuf import conversion, rule  # type: ignore[attr-defined]
+    from tensorbuf import conversion, rule
 
     target = empty(source.shape, wanted)
     how = rule.read_rule(overflow, rounding, nan.get("nan", rule.UNSET))

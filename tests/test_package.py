@@ -34,7 +34,8 @@ def test_every_python_stub_and_data_file_is_installed():
 
 
 def test_every_compiled_module_has_a_stub():
-    modules = {path.name.split(".")[0] for path in (SOURCES / "_kernels").glob("*.pyx")}
+    # convert.pyx is built once a level, and a level module has nothing but the table of its kernels.
+    modules = {path.name.split(".")[0] for path in (SOURCES / "_kernels").glob("*.pyx")} - {"convert"}
     assert {path.stem for path in (SOURCES / "_kernels").glob("*.pyi")} >= modules
 
 
