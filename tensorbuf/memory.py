@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import operator
 import sys
-from collections.abc import Iterable
-from typing import Any, SupportsIndex
+from collections.abc import Callable, Iterable
+from typing import Any, ParamSpec, SupportsIndex, TypeVar
 
 import numpy as np
 
 from tensorbuf._kernels import memory as _memory
 from tensorbuf.errors import ShapeError
 
-__all__ = ["ShapeLike", "check_integer", "check_layout", "check_shape", "empty", "pinned", "zeros"]
+__all__ = ["ShapeLike", "check_integer", "check_layout", "check_shape", "empty", "pinned", "releasing", "zeros"]
 
 ShapeLike = SupportsIndex | Iterable[SupportsIndex]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _MAX_RANK = 64
 _BYTE = np.dtype(np.uint8)
@@ -126,3 +131,35 @@ def check_layout(layout: tuple[str, int, tuple[int, ...] | None, bool, bool, boo
             f"the buffer of {name} is not C-contiguous: strides {strides} for {nbytes} bytes; copy it first"
         )
     return nbytes, swapped
+
+
+def releasing(call: Callable[P, R]) -> Callable[P, R]:
+    """Let `call`, when it fails, hold on to nothing that it was given.
+
+    A traceback keeps the frames that an error has passed. A view or memoryview among their locals would keep its owner
+    locked as long as the error lives.
+    """
+
+    @functools.wraps(call)
+    def guarded(*args: P.args, **options: P.kwargs) -> R:
+        try:
+            return call(*args, **options)
+        except BaseException as error:
+            del args, options
+            _clear_frames(error)
+            raise
+
+    return guarded
+
+
+def _clear_frames(error: BaseException) -> None:
+    passed: BaseException | None = error
+    while passed is not None:
+        trace = passed.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_globals.get("__name__", "").startswith("tensorbuf."):
+                # A frame that still runs cannot be cleared.
+                with contextlib.suppress(RuntimeError):
+                    trace.tb_frame.clear()
+            trace = trace.tb_next
+        passed = passed.__context__
