@@ -14,6 +14,7 @@ from tensorbuf.nd_array import (
     ShortNdArray,
 )
 from tensorbuf.shape import Shape
+from tensorbuf.tensor_buffer import TensorBuffer
 
 __all__ = [
     "BooleanNdArray",
@@ -30,6 +31,7 @@ __all__ = [
     "Shape",
     "ShapeError",
     "ShortNdArray",
+    "TensorBuffer",
     "cast",
     "convert",
     "saturate_cast",
