@@ -214,7 +214,7 @@ def test_ragged_nesting(ragged):
 @pytest.mark.parametrize(
     "stranger",
     [None, "1", b"1", {}, {1: 2}, object(), np.array(["a"]), np.datetime64(1, "s"), np.array([None])],
-    ids=repr,
+    ids=lambda stranger: type(stranger).__name__,
 )
 @pytest.mark.parametrize("position", [0, 1, 1500])
 def test_what_is_no_number(stranger, position):
