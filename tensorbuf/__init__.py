@@ -1,5 +1,6 @@
 """Typed tensors over raw bytes, exact conversion between dtypes, zero-copy views."""
 
+from tensorbuf import index
 from tensorbuf.conversion import cast, convert, saturate_cast
 from tensorbuf.dtypes import DataType
 from tensorbuf.errors import ConversionError, RankError, ReadOnlyError, ShapeError
@@ -13,6 +14,7 @@ from tensorbuf.nd_array import (
     NdArray,
     ShortNdArray,
 )
+from tensorbuf.sequence import NdArraySequence
 from tensorbuf.shape import Shape
 from tensorbuf.tensor_buffer import TensorBuffer
 
@@ -26,6 +28,7 @@ __all__ = [
     "IntNdArray",
     "LongNdArray",
     "NdArray",
+    "NdArraySequence",
     "RankError",
     "ReadOnlyError",
     "Shape",
@@ -34,5 +37,6 @@ __all__ = [
     "TensorBuffer",
     "cast",
     "convert",
+    "index",
     "saturate_cast",
 ]

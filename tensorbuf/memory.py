@@ -13,6 +13,7 @@ import numpy as np
 
 from tensorbuf._kernels import memory as _memory
 from tensorbuf.errors import ShapeError
+from tensorbuf.shape import check_integer
 
 __all__ = ["ShapeLike", "check_integer", "check_layout", "check_shape", "empty", "pinned", "releasing", "zeros"]
 
@@ -23,18 +24,6 @@ R = TypeVar("R")
 
 _MAX_RANK = 64
 _BYTE = np.dtype(np.uint8)
-
-
-def check_integer(value: object, what: str) -> int:
-    """`value` as an int; TypeError for a bool, a float and everything else without ``__index__``."""
-    if type(value) is int:
-        return value
-    if not isinstance(value, (bool, np.bool)):
-        try:
-            return operator.index(value)  # type: ignore[arg-type]
-        except TypeError:
-            pass
-    raise TypeError(f"{what} must be an int, got {value!r}")
 
 
 def check_shape(shape: ShapeLike) -> tuple[int, ...]:
@@ -92,7 +81,7 @@ def _allocate(shape: tuple[int, ...], dtype: np.dtype[Any], *, zeroed: bool) -> 
     if dtype.hasobject:
         # Only numpy's own blocks count references.
         return np.empty(shape, dtype)
-    array = _memory.allocate(shape, dtype, zeroed)
+    array = _memory.allocate(tuple(shape), dtype, zeroed)
     if array is None:
         raise ShapeError(f"shape {shape} of {dtype} needs more than {sys.maxsize} bytes")
     return array

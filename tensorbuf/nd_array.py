@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Self, cast
+import copy
+import itertools
+import math
+from typing import Any, Self, SupportsIndex, cast
 
 import numpy as np
 
-from tensorbuf.errors import RankError
-from tensorbuf.source import register
-from tensorbuf.view import View
+from tensorbuf.assignment import assigned, assigned_objects, check_object, same_dtype
+from tensorbuf.conversion import convert
+from tensorbuf.dtypes import DTypeLike, native_dtype
+from tensorbuf.errors import ShapeError
+from tensorbuf.memory import ShapeLike, check_shape
+from tensorbuf.sequence import NdArraySequence
+from tensorbuf.source import array_of, memory_of, register
+from tensorbuf.view import View, copy_elements
 
 __all__ = [
     "BooleanNdArray",
@@ -21,116 +29,304 @@ __all__ = [
     "ShortNdArray",
 ]
 
+Array = np.ndarray[Any, Any]
+
 _SHOWN_VALUES = 8
 
 
 class NdArray(View):
-    """An N-dimensional array whose slices are views."""
+    """An N-dimensional array: what lies at coordinates is again an NdArray, a view that *shares* the memory.
 
-    __slots__ = ("_requires_grad",)
+    Calling the class *shares* the memory of any array object where that can be; lists and scalars are copied. The
+    result is of the subclass for its dtype (``FloatNdArray`` for float32 and so on), plain NdArray for all other
+    dtypes.
+
+    Parameters
+    ----------
+    x : array-like
+        An array of this package, numpy, torch, or any object with ``__dlpack__``, the buffer protocol or ``__array__``;
+        or a (nested) list or a scalar: bool, int64 (uint64 where only that fits), float64, complex128, object for str.
+    dtype : dtype-like, optional
+        Another dtype than that of `x` is converted to, with ``overflow="raise"``.
+    copy : bool, optional
+        True for new memory always; False for a ValueError where the memory cannot be shared.
+
+    Raises
+    ------
+    TypeError
+        If `x` is no array, list or scalar, or the subclass called is for another dtype.
+    ValueError
+        If `x` is a ragged list, or would have to be copied and must not.
+    ConversionError
+        If a value does not fit `dtype`.
+
+    Examples
+    --------
+    >>> import tensorbuf
+    >>> from tensorbuf import index as ix
+    >>> matrix = tensorbuf.NdArray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    >>> matrix
+    DoubleNdArray(shape=(2, 3), dtype=float64, values=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    >>> column = matrix.slice(ix.all(), ix.at(2))
+    >>> column.set_double(-1.0, 0).tolist()
+    [-1.0, 6.0]
+    >>> matrix.tolist()
+    [[1.0, 2.0, -1.0], [4.0, 5.0, 6.0]]
+
+    References
+    ----------
+    ``org.tensorflow.ndarray.NdArray``.
+    """
+
+    __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
 
-    _requires_grad: bool
+    _own_dtype: np.dtype[Any] | None = None
+
+    def __new__(cls, x: Any, dtype: DTypeLike = None, copy: bool | None = None) -> Self:
+        wanted = cls._own_dtype if dtype is None else native_dtype(dtype)
+        if cls._own_dtype is not None and wanted != cls._own_dtype:
+            raise TypeError(f"{cls.__name__} holds {cls._own_dtype}, got dtype {wanted}; call NdArray for that")
+        return cast(Self, _made(x, wanted, copy))
 
     @staticmethod
-    def _wrap(array: np.ndarray[Any, Any], *, requires_grad: bool = False) -> NdArray:
+    def _wrap(array: Array, *, element_type: type | None = None, requires_grad: bool = False) -> NdArray:
         """The NdArray, of the subclass for its dtype, that *shares* the memory of `array`."""
-        wrapped = NdArray.__new__(_CLASSES.get(array.dtype.newbyteorder("="), NdArray))
+        wrapped = View.__new__(_CLASSES.get(array.dtype.newbyteorder("="), NdArray))
         wrapped._array = array
+        wrapped._element_type = element_type or object if array.dtype.hasobject else None
         wrapped._requires_grad = requires_grad
         return wrapped
-
-    @property
-    def rank(self) -> int:
-        """The number of axes."""
-        return self._array.ndim
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return self._array.size
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes of the elements: size times item size."""
-        return self._array.nbytes
 
     @property
     def requires_grad(self) -> bool:
         """True for the result of `frombuffer` that asked for it, and for its views."""
         return self._requires_grad
 
-    def get_object(self, *coords: int) -> Any:
-        """The value of the scalar at `coords`.
+    def set(self, src: Any, *coords: SupportsIndex) -> Self:
+        """Copies `src` into the element at `coords`; without coordinates, into the whole array.
+
+        Parameters
+        ----------
+        src : array-like
+            An array of the same dtype and exactly the element's shape: nothing is broadcast. Lists and scalars are
+            converted with ``overflow="raise"``. It may overlap the element; it is as if it were read first.
+        *coords : int
+            At most one for each axis, ``0 <= c < n``.
+
+        Returns
+        -------
+        NdArray
+            Itself.
 
         Raises
         ------
         IndexError
             If a coordinate is out of range.
         RankError
-            Unless there is one coordinate for each axis.
+            If there are more coordinates than axes.
+        TypeError
+            If `src` has another dtype, or holds a float for an integer or bool element.
+        ShapeError
+            If it has another shape.
+        ConversionError
+            If a listed value does not fit.
+        ReadOnlyError
+            If the array is read-only.
         """
-        if len(coords) != self.rank:
-            raise RankError(f"a scalar of shape {self.shape} has {self.rank} coordinates, got {len(coords)}")
-        if not all(0 <= coord < length for coord, length in zip(coords, self.shape, strict=True)):
-            raise IndexError(f"coordinates {coords} are out of range for shape {self.shape}")
-        return self._array.item(*coords)
+        if self.read_only:
+            self._refuse_write()
+        element = self.get(*coords)
+        source = element._assignable(src)
+        if source.shape != element.shape:
+            raise ShapeError(f"an element of shape {element.shape} takes that shape only, got {source.shape}")
+        copy_elements(source, element)
+        return self
 
-    def __getitem__(self, key: Any) -> Any:
-        chosen = self._array[key]
-        return self._wrap(chosen) if isinstance(chosen, np.ndarray) else chosen.item()
+    def elements(self, dim: SupportsIndex) -> NdArraySequence[Self]:
+        """The elements on axis `dim`: all views of shape ``shape[dim + 1:]``, in row-major order of their coordinates.
 
-    def __len__(self) -> int:
-        return len(self._array)
+        Raises
+        ------
+        ValueError
+            Unless ``0 <= dim < rank``.
+        """
+        axis = self._coordinate(dim)
+        if not 0 <= axis < self.rank:
+            raise ValueError(f"axis {axis} is none of the {self.rank} axes of shape {self.shape}")
+        return NdArraySequence(self, axis + 1)
 
-    def tolist(self) -> Any:
-        """The values as nested lists; of a scalar, the value."""
-        return self._array.tolist()
+    def scalars(self) -> NdArraySequence[Self]:
+        """All scalars, as views of rank 0, in row-major order; of a scalar, itself once."""
+        return NdArraySequence(self, self.rank)
 
-    def to_numpy(self, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        """The elements as a numpy array.
+    def with_shape(self, shape: ShapeLike) -> Self:
+        """A view of the same elements, in row-major order, of another shape.
 
         Parameters
         ----------
-        copy : bool, optional
-            True for a new array; False for one that *shares* the memory, or ValueError where that cannot be; None (the
-            default) shares where it can.
+        shape : int or iterable of ints
+            Its size is that of the array; all dimensions are known (-1 is not inferred).
+
+        Raises
+        ------
+        ShapeError
+            If the sizes differ, a dimension is unknown, or the elements lie in memory so that no strides describe that
+            shape; `to_numpy` or `copy.copy` first.
         """
-        return self.__array__(copy=copy)
+        wanted = check_shape(shape)
+        if math.prod(wanted) != self.size:
+            raise ShapeError(f"shape {wanted} needs {math.prod(wanted)} elements, shape {self.shape} has {self.size}")
+        return self._reshaped(wanted)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        return np.array(self._array.view(), dtype=dtype, copy=copy)
+    def copy_to(self, dst: Any) -> Self:
+        """Copies all elements, in row-major order, to an array or a buffer.
 
-    def __copy__(self) -> Self:
-        return cast(Self, self._wrap(self._array.copy(order="C")))
+        Parameters
+        ----------
+        dst : NdArray or DataBuffer
+            Of the same dtype. An array of the same shape; or a buffer of at least `size` elements, whose other elements
+            stay. It may overlap this array; it is as if that were read first.
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self.__copy__()
+        Returns
+        -------
+        NdArray
+            Itself.
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        array = self._array if self._array.flags.c_contiguous else self._array.copy(order="C")
-        # numpy hands only the dtypes that have a buffer format out of band.
-        user_defined = array.dtype.isbuiltin == 2
-        bits = array.view(f"u{array.itemsize}") if user_defined else array
-        return _unpickle, (bits, array.dtype, self.read_only, self._requires_grad)
+        Raises
+        ------
+        TypeError
+            If the dtypes differ.
+        ShapeError
+            If the shapes differ, or the buffer is too small.
+        ReadOnlyError
+            If `dst` is read-only.
+
+        Examples
+        --------
+        >>> import tensorbuf
+        >>> from tensorbuf import index as ix
+        >>> array = tensorbuf.NdArray([0, 1, 2, 3, 4, 5])
+        >>> _ = array.copy_to(array.slice(ix.flip()))
+        >>> array.tolist()
+        [5, 4, 3, 2, 1, 0]
+        """
+        if not hasattr(dst, "_receive"):
+            raise TypeError(f"copy_to takes an NdArray or a DataBuffer, got {dst!r}")
+        dst._receive(self)
+        return self
+
+    def copy_from(self, src: Any) -> Self:
+        """Copies the first `size` elements of a buffer into this array, in row-major order.
+
+        Parameters
+        ----------
+        src : DataBuffer
+            Of the same dtype and at least `size` elements.
+
+        Returns
+        -------
+        NdArray
+            Itself.
+
+        Raises
+        ------
+        TypeError
+            If the dtypes differ.
+        ShapeError
+            If the buffer is too small.
+        ReadOnlyError
+            If this array is read-only.
+        """
+        if not hasattr(src, "_give"):
+            raise TypeError(f"copy_from takes a DataBuffer, got {src!r}")
+        if self.read_only:
+            self._refuse_write()
+        src._give(self)
+        return self
+
+    def read(self, dst: Any) -> Self:
+        """`copy_to` of a buffer, by its older name."""
+        return self.copy_to(dst)
+
+    def write(self, src: Any) -> Self:
+        """`copy_from`, by its older name."""
+        return self.copy_from(src)
+
+    def astype(self, dtype: DTypeLike, **how: Any) -> NdArray:
+        """`tensorbuf.convert` of this array to `dtype`."""
+        return cast(NdArray, convert(self, dtype, **how))
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, NdArray):
+        if not isinstance(other, NdArray) or self.shape != other.shape or not same_dtype(self.dtype, other.dtype):
             return False
-        if self.shape != other.shape or self.dtype.newbyteorder("=") != other.dtype.newbyteorder("="):
-            return False
-        return bool((self._array == other._array).all())
+        return bool((self._values() == other._values()).all())
 
     def __repr__(self) -> str:
-        shown = ", ".join(map(repr, self._array.flat[:_SHOWN_VALUES].tolist()))
-        dots = ", ..." if self.size > _SHOWN_VALUES else ""
-        return f"{type(self).__name__}(shape={self.shape}, dtype={self.dtype}, values=[{shown}{dots}])"
+        values = [*map(repr, itertools.islice(self.stream_of_objects(), _SHOWN_VALUES))]
+        shown = ", ".join(values if self.size <= _SHOWN_VALUES else [*values, "..."])
+        return f"{type(self).__name__}(shape={self.shape}, dtype={self.dtype}, values=[{shown}])"
+
+    def __copy__(self) -> NdArray:
+        return NdArray._wrap(self._read(), element_type=self._element_type)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> NdArray:
+        values = self._read()
+        return NdArray._wrap(
+            copy.deepcopy(values, memo) if values.dtype.hasobject else values, element_type=self._element_type
+        )
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
+        values = self._values()
+        array = values if values.flags.c_contiguous else self._read()
+        # numpy hands out of band only the dtypes that have a buffer format; a user-defined dtype has none.
+        bits = array.view(f"u{array.itemsize}") if array.dtype.isbuiltin == 2 else array
+        return _unpickled, (bits, array.dtype, self.read_only, self._element_type)
+
+    def _receive(self, source: NdArray) -> None:
+        """The other side of `copy_to`."""
+        self.set(source)
+
+    def _assignable(self, src: Any) -> View:
+        """What `src` assigns to this element, with its dtype checked."""
+        if self.dtype.hasobject:
+            return NdArray._wrap(assigned_objects(src, self.rank, self._element_type or object))
+        if isinstance(src, NdArray) and src._array is not None and same_dtype(src.dtype, self.dtype):
+            return src
+        return NdArray._wrap(assigned(src, self.dtype))
+
+    def _checked(self, value: Any) -> Any:
+        """The value as an element of the array takes it."""
+        if self.dtype.hasobject:
+            return check_object(value, self._element_type or object)
+        if not isinstance(value, (bool, int, float, complex, np.generic)):
+            raise TypeError(f"an element of {self.dtype} takes a number, got {value!r}")
+        return assigned(value, self.dtype)[()]
 
 
-def _unpickle(bits: np.ndarray[Any, Any], dtype: np.dtype[Any], read_only: bool, requires_grad: bool) -> NdArray:
+def _made(x: Any, dtype: np.dtype[Any] | None, copy: bool | None) -> NdArray:
+    """What calling the class makes."""
+    element_type = x._element_type if isinstance(x, NdArray) else None
+    if isinstance(x, NdArray) and x._array is not None and not copy and (dtype is None or same_dtype(x.dtype, dtype)):
+        return x.slice()
+    try:
+        array = memory_of(x)
+    except TypeError:
+        if copy is False:
+            raise ValueError(f"a {type(x).__name__} has no memory to share; leave copy out") from None
+        return NdArray._wrap(array_of(x, dtype, overflow="raise"))
+    if copy is False and (isinstance(x, NdArray) or not (dtype is None or same_dtype(array.dtype, dtype))):
+        raise ValueError(f"{array.dtype} elements cannot be shared as {dtype} ones; leave copy out")
+    if dtype is not None and not same_dtype(array.dtype, dtype):
+        array = array_of(array, dtype, overflow="raise")
+    made = NdArray._wrap(array, element_type=element_type)
+    return made.__copy__() if copy and np.may_share_memory(array, memory_of(x)) else made
+
+
+def _unpickled(bits: Array, dtype: np.dtype[Any], read_only: bool, element_type: type | None) -> NdArray:
     array = bits if bits.dtype == dtype else bits.view(dtype)
     array.flags.writeable = array.flags.writeable and not read_only
-    return NdArray._wrap(array, requires_grad=requires_grad)
+    return NdArray._wrap(array, element_type=element_type)
 
 
 # The one table of the typed classes: Java's name of the type, and its dtype.
@@ -143,17 +339,26 @@ _TYPES = {
     "Double": np.float64,
     "Boolean": np.bool,
 }
+# Java streams these three types without boxing them.
+_STREAMED = {"Int", "Long", "Double"}
 
 
-def _typed(name: str, dtype: type[np.generic]) -> type[NdArray]:
-    return type(
-        f"{name}NdArray",
-        (NdArray,),
-        {"__slots__": (), "__module__": __name__, "__doc__": f"An NdArray of {dtype.__name__} elements."},
-    )
+def _typed(name: str, dtype: np.dtype[Any]) -> type[NdArray]:
+    word = name.lower()
+    members = {
+        "__slots__": (),
+        "__module__": __name__,
+        "__doc__": f"An `NdArray` of {dtype}, with `get_{word}` and `set_{word}` for `get_object` and `set_object`.",
+        "_own_dtype": dtype,
+        f"get_{word}": NdArray.get_object,
+        f"set_{word}": NdArray.set_object,
+    }
+    if name in _STREAMED:
+        members[f"stream_of_{word}s"] = NdArray.stream_of_objects
+    return type(f"{name}NdArray", (NdArray,), members)
 
 
-_CLASSES: dict[np.dtype[Any], type[NdArray]] = {np.dtype(dtype): _typed(name, dtype) for name, dtype in _TYPES.items()}
+_CLASSES = {np.dtype(dtype): _typed(name, np.dtype(dtype)) for name, dtype in _TYPES.items()}
 (
     ByteNdArray,
     ShortNdArray,
@@ -164,6 +369,6 @@ _CLASSES: dict[np.dtype[Any], type[NdArray]] = {np.dtype(dtype): _typed(name, dt
     BooleanNdArray,
 ) = _CLASSES.values()
 
-register(NdArray, lambda x: x._array, lambda array, _: NdArray._wrap(array))
+register(NdArray, lambda x: x._values(), lambda array, _: NdArray._wrap(array))
 # What has no kind of its own (lists, bytes, arrays of other packages) comes back as an NdArray.
 register(object, np.asarray, lambda array, _: NdArray._wrap(array))

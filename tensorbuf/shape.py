@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from collections.abc import Iterable, Iterator
@@ -11,7 +12,7 @@ import numpy as np
 
 from tensorbuf.errors import ShapeError
 
-__all__ = ["UNKNOWN_SIZE", "Shape"]
+__all__ = ["UNKNOWN_SIZE", "Shape", "check_integer", "coordinates", "reshaped_strides", "shape_of_dims"]
 
 UNKNOWN_SIZE: Final = -1
 
@@ -123,7 +124,7 @@ class Shape(tuple[int, ...]):
         IndexError
             If `i` is outside ``-rank <= i < rank``.
         """
-        axis = _integer(i, "an axis")
+        axis = check_integer(i, "an axis")
         if not -len(self) <= axis < len(self):
             raise IndexError(f"axis {axis} is out of range for shape {self}, which has {len(self)} dimensions")
         return self[axis]
@@ -142,7 +143,7 @@ class Shape(tuple[int, ...]):
 
     def take_last(self, n: SupportsIndex) -> Shape:
         """The shape of the last `n` dimensions, ``0 <= n <= rank``, else IndexError."""
-        return self.sub_shape(len(self) - _integer(n, "a number of dimensions"), len(self))
+        return self.sub_shape(len(self) - check_integer(n, "a number of dimensions"), len(self))
 
     def sub_shape(self, begin: SupportsIndex, end: SupportsIndex) -> Shape:
         """The shape of the dimensions ``begin <= axis < end``.
@@ -152,7 +153,7 @@ class Shape(tuple[int, ...]):
         IndexError
             Unless ``0 <= begin <= end <= rank``.
         """
-        first, last = _integer(begin, "an axis"), _integer(end, "an axis")
+        first, last = check_integer(begin, "an axis"), check_integer(end, "an axis")
         known = self._rebuilt(self)
         if not 0 <= first <= last <= len(known):
             raise IndexError(f"dimensions {first} to {last} are not within shape {self}, which has {len(known)}")
@@ -185,7 +186,7 @@ class Shape(tuple[int, ...]):
         return list(self)
 
     def _rebuilt(self, dims: tuple[int, ...]) -> Shape:
-        return tuple.__new__(Shape, dims)
+        return shape_of_dims(dims)
 
 
 class _UnknownShape(Shape):
@@ -206,7 +207,7 @@ class _UnknownShape(Shape):
         return True
 
     def get(self, i: SupportsIndex) -> int:
-        _integer(i, "an axis")
+        check_integer(i, "an axis")
         return UNKNOWN_SIZE
 
     def as_array(self) -> None:
@@ -240,14 +241,67 @@ class _UnknownShape(Shape):
         return Shape.unknown, ()
 
 
-def _integer(value: SupportsIndex, what: str) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{what} is an integer, got {value!r}")
-    return operator.index(value)
+def check_integer(value: object, what: str) -> int:
+    """`value` as an int; TypeError for a bool, a float and everything else without ``__index__``."""
+    if type(value) is int:
+        return value
+    if not isinstance(value, (bool, np.bool)):
+        try:
+            return operator.index(value)  # type: ignore[arg-type]
+        except TypeError:
+            pass
+    raise TypeError(f"{what} must be an int, got {value!r}")
+
+
+def shape_of_dims(dims: Iterable[int]) -> Shape:
+    """The shape of dimensions that are known to be ints and not negative."""
+    return tuple.__new__(Shape, dims)
+
+
+def reshaped_strides(
+    shape: tuple[int, ...], strides: tuple[int, ...], wanted: tuple[int, ...]
+) -> tuple[int, ...] | None:
+    """The strides that give the same elements in another shape of the same size; None where there are none.
+
+    Both shapes are cut into groups of neighbouring axes with equal sizes. The old axes of a group have to lie in memory
+    as one axis does; the new ones are laid out over that.
+    """
+    if 0 in shape:
+        return (0,) * len(wanted)
+    old = [(length, stride) for length, stride in zip(shape, strides, strict=True) if length != 1]
+    found: list[int] = []
+    while old:
+        group, old = [old[0]], old[1:]
+        size, end = group[0][0], len(found)
+        new_size = 1
+        while new_size != size or end == len(found):
+            if new_size < size:
+                new_size *= wanted[end]
+                end += 1
+            else:
+                group, old = [*group, old[0]], old[1:]
+                size *= group[-1][0]
+        if any(stride != below[0] * below[1] for (_, stride), below in itertools.pairwise(group)):
+            return None
+        tail = itertools.accumulate(reversed(wanted[len(found) + 1 : end]), operator.mul, initial=group[-1][1])
+        found += reversed([*tail])
+    return (*found, *[0] * (len(wanted) - len(found)))
+
+
+def coordinates(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """The coordinates of the elements of a shape, in row-major order, one at a time."""
+    if 0 in shape:
+        return
+    if not shape:
+        yield ()
+        return
+    for leading in coordinates(shape[:-1]):
+        for last in range(shape[-1]):
+            yield (*leading, last)
 
 
 def _dimension(value: SupportsIndex) -> int:
-    dim = _integer(value, "a dimension")
+    dim = check_integer(value, "a dimension")
     if dim < UNKNOWN_SIZE:
         raise ShapeError(f"dimension {dim} is negative; a dimension is at least 0, or -1 where it is unknown")
     return dim

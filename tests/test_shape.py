@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from tensorbuf import Shape, ShapeError
+from tensorbuf.shape import reshaped_strides
 
 
 def test_is_a_tuple_of_python_ints():
@@ -168,3 +169,24 @@ def test_copies_of_the_dimensions():
     assert Shape.of(2, 3).to_list_or_none() == [2, 3] == list(Shape.of(2, 3))
     assert pickle.loads(pickle.dumps(Shape.of(2, 3))) == Shape.of(2, 3)
     assert type(pickle.loads(pickle.dumps(Shape.of(2, 3)))) is Shape
+
+
+@pytest.mark.parametrize("trial", range(200))
+def test_reshaped_strides_agree_with_numpy(trial):
+    rng = np.random.default_rng(trial)
+    base = np.arange(2 * 3 * 4 * 5).reshape(2, 3, 4, 5)
+    view = base[tuple(slice(None, None, int(rng.choice([1, 1, 2, -1]))) for _ in range(4))]
+    view = view.transpose(rng.permutation(4)) if trial % 3 == 0 else view[:, None]
+    primes = [f for f in (2, 3, 5, 7) for _ in range(10) if view.size % f == 0]
+    wanted = [1] * int(rng.integers(1, 5))
+    rest = view.size
+    for factor in primes:
+        if rest % factor == 0:
+            wanted[int(rng.integers(len(wanted)))] *= factor
+            rest //= factor
+    strides = reshaped_strides(view.shape, view.strides, tuple(wanted))
+    reshaped = view.reshape(wanted)
+    assert (strides is not None) == np.shares_memory(reshaped, base)
+    if strides is not None:
+        strided = np.lib.stride_tricks.as_strided(view, wanted, strides)
+        assert strided.tolist() == reshaped.tolist()

@@ -7,14 +7,17 @@ from cpython.ref cimport Py_DECREF
 cdef class Exporter:
     """Exports the memory of `_array`, or refuses with BufferError where that is None or numpy has no format for it."""
 
-    cdef public object _array
+    cdef object exported(self):
+        """The array whose memory may go out; None where a subclass keeps its own in."""
+        return self._array
 
     def __getbuffer__(self, Py_buffer *view, int flags):
-        if self._array is None:
+        array = self.exported()
+        if array is None:
             raise BufferError("these elements do not lie in memory by strides; take to_numpy() for a copy of them")
         try:
-            PyObject_GetBuffer(self._array, view, flags)
+            PyObject_GetBuffer(array, view, flags)
         except ValueError as error:
-            raise BufferError(f"cannot export {self._array.dtype} memory: {error}") from None
+            raise BufferError(f"cannot export {array.dtype} memory: {error}") from None
         # Cython put None into view.obj before this call, and the array took its place without giving None back.
         Py_DECREF(None)

@@ -1,0 +1,4 @@
+cdef class Exporter:
+    cdef public object _array
+
+    cdef object exported(self)

@@ -1,0 +1,104 @@
+"""What may be assigned to elements of an array: arrays as they are, lists and scalars by their exact values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorbuf.dtypes import DataType
+from tensorbuf.errors import ConversionError, ShapeError
+from tensorbuf.source import Source, array_of, memory_of
+
+__all__ = ["assigned", "assigned_objects", "check_object", "same_dtype"]
+
+Array = np.ndarray[Any, Any]
+
+
+def same_dtype(a: np.dtype[Any], b: np.dtype[Any]) -> bool:
+    """True if two dtypes are one but for the byte order."""
+    return a == b or a.newbyteorder("=") == b.newbyteorder("=")
+
+
+def assigned(source: Any, dtype: np.dtype[Any]) -> Array:
+    """The values of `source` as an array that can be copied into elements of the numeric `dtype`.
+
+    An array *shares* its memory and has to be of that dtype, byte order apart. Lists and scalars are converted from
+    their exact values.
+
+    Raises
+    ------
+    TypeError
+        If `source` is an array of another dtype, None, text, or holds a float for an integer or bool element, a number
+        for a bool one, or a complex number for a real one.
+    ShapeError
+        If it is a ragged list.
+    ConversionError
+        If a value does not fit.
+    """
+    if not isinstance(source, (list, tuple, bool, int, float, complex, np.generic)):
+        array = memory_of(source)
+        if not same_dtype(array.dtype, dtype):
+            raise TypeError(f"elements of {dtype} take an array of the same dtype, got {array.dtype}; convert it first")
+        return array
+    try:
+        values = Source(source)
+        found, empty = values.dtype, 0 in values.shape
+    except ConversionError:
+        raise
+    except ValueError as error:
+        raise ShapeError(str(error)) from None
+    if not empty and not _suits(DataType.of(found), DataType.of(dtype)):
+        raise TypeError(f"elements of {dtype} do not take values of {found}; convert them first")
+    return array_of(source, dtype.newbyteorder("="), overflow="raise")
+
+
+def assigned_objects(source: Any, rank: int, kind: type) -> Array:
+    """The values of `source` as an object array; of nested lists, exactly `rank` levels count as axes.
+
+    Raises
+    ------
+    TypeError
+        If `source` is an array of another dtype, or an object is neither None nor a `kind`.
+    ShapeError
+        If the levels are ragged.
+    """
+    if isinstance(source, (list, tuple)) or (rank == 0 and not hasattr(source, "__array__")):
+        array = _object_levels(source, rank)
+    else:
+        array = memory_of(source)
+        if not array.dtype.hasobject:
+            raise TypeError(f"elements that are objects take an object array, got {array.dtype}")
+    for item in array.flat:
+        check_object(item, kind)
+    return array
+
+
+def check_object(value: Any, kind: type) -> Any:
+    """`value`, if it is None or a `kind`; else TypeError."""
+    if value is not None and not isinstance(value, kind):
+        raise TypeError(f"an element is None or a {kind.__name__}, got {value!r}")
+    return value
+
+
+def _object_levels(nested: Any, rank: int) -> Array:
+    shape: list[int] = []
+    items = [nested]
+    for _ in range(rank):
+        lengths = {len(item) if isinstance(item, (list, tuple)) else -1 for item in items} or {0}
+        if len(lengths) > 1 or -1 in lengths:
+            raise ShapeError(f"{rank} levels of lists are needed, all of one length on each; got {nested!r}")
+        shape += lengths
+        items = [inner for item in items for inner in item]
+    array = np.empty(len(items), object)
+    for position, item in enumerate(items):
+        array[position] = item
+    return array.reshape(shape)
+
+
+def _suits(found: DataType, wanted: DataType) -> bool:
+    if found is DataType.BOOL or wanted.is_complex:
+        return True
+    if wanted.is_integer:
+        return found.is_integer
+    return wanted.is_floating and not found.is_complex
