@@ -2,6 +2,7 @@
 
 from tensorbuf import index
 from tensorbuf.conversion import cast, convert, saturate_cast
+from tensorbuf.converter import Converter
 from tensorbuf.dtypes import DataType
 from tensorbuf.errors import ConversionError, RankError, ReadOnlyError, ShapeError
 from tensorbuf.nd_array import (
@@ -22,6 +23,7 @@ __all__ = [
     "BooleanNdArray",
     "ByteNdArray",
     "ConversionError",
+    "Converter",
     "DataType",
     "DoubleNdArray",
     "FloatNdArray",

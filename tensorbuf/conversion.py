@@ -14,16 +14,16 @@ from tensorbuf.errors import ConversionError, ReadOnlyError, ShapeError
 from tensorbuf.fitting import bounds
 from tensorbuf.memory import empty
 from tensorbuf.overlap import passes, share_memory
-from tensorbuf.rule import ROUNDINGS, UNSET, Rule, filling, read_rule
+from tensorbuf.rule import DEFAULT, ROUNDINGS, UNSET, Rule, filling, read_rule
 
 __all__ = ["cast", "convert", "convert_array", "saturate_cast"]
 
 Array = np.ndarray[Any, Any]
 
 # The numbers of _kernels/types.pxd.
-_SATURATE, _WRAP, _FINITE = range(3)
+SATURATE, WRAP, FINITE = range(3)
 _MOST_AXES = 60  # of what the kernels are given; beyond, most axes have length 1
-_ROUNDINGS = {name: number for number, name in enumerate(ROUNDINGS)}
+ROUNDING_NUMBERS = {name: number for number, name in enumerate(ROUNDINGS)}
 _COMPLEX_PARTS: dict[np.dtype[Any], np.dtype[Any]] = {
     np.dtype(np.complex64): np.dtype(np.float32),
     np.dtype(np.complex128): np.dtype(np.float64),
@@ -40,7 +40,7 @@ def convert_array(src: Array, dst: Array, rule: Rule) -> None:
     ConversionError
         If ``rule.overflow`` is "raise" and a value does not fit; `dst` is as it was.
     """
-    _checked(src, dst, rule, _WRAP if rule.overflow == "wrap" else _SATURATE)
+    _checked(src, dst, rule, WRAP if rule.overflow == "wrap" else SATURATE)
 
 
 def check_pair(src: np.dtype[Any], dst: np.dtype[Any]) -> None:
@@ -90,11 +90,11 @@ def _kernel(src: Array, dst: Array, rule: Rule, mode: int, *, staged: bool) -> N
     from_code, into = CODES[src.dtype.newbyteorder("=")], dst.dtype.newbyteorder("=")
     kind = DataType.of(into)
     rounding = rule.rounding if kind.is_integer and DataType.of(src.dtype).is_floating else "truncate"
-    fill = _as_int64(filling(into, rule)[0])
-    pipeline.convert(src, from_code, dst, CODES[into], mode, _ROUNDINGS[rounding], fill, staged)
+    fill = as_int64(filling(into, rule)[0])
+    pipeline.convert(src, from_code, dst, CODES[into], mode, ROUNDING_NUMBERS[rounding], fill, staged)
 
 
-def _as_int64(value: int) -> int:
+def as_int64(value: int) -> int:
     """A value of a 64-bit type, of either sign, as the int64 of the same bits."""
     return value - 2**64 if value >= 2**63 else value
 
@@ -129,11 +129,11 @@ def _refuse_misfits(src: Array, target: np.dtype[Any], rule: Rule) -> None:
         raise misfit(src, position * src.size // values.size, target)
 
 
-def misfit(src: Array, position: int, target: np.dtype[Any]) -> ConversionError:
+def misfit(src: Array, position: int, target: np.dtype[Any], link: str = "which") -> ConversionError:
     """The error that names the element of `src` at a row-major position."""
     value = src[np.unravel_index(position, src.shape)].item()
     return ConversionError(
-        f"element {position} is {value!r}, which does not fit {target.newbyteorder('=')}; "
+        f"element {position} is {value!r}, {link} does not fit {target.newbyteorder('=')}; "
         'overflow="saturate" clamps such values, overflow="wrap" keeps their low bits'
     )
 
@@ -207,7 +207,7 @@ def convert(
     array([  1, 255,  44, 251,   0], dtype=uint8)
     """
     rule = read_rule(overflow, rounding, nan)
-    return _convert_kind(x, numeric_dtype(dtype), out, rule, _WRAP if overflow == "wrap" else _SATURATE)
+    return _convert_kind(x, numeric_dtype(dtype), out, rule, WRAP if overflow == "wrap" else SATURATE)
 
 
 def cast(x: Any, dtype: DTypeLike) -> Any:
@@ -239,7 +239,7 @@ def cast(x: Any, dtype: DTypeLike) -> Any:
     >>> cast(np.array([2.7 - 3j, 300]), "uint8")
     array([ 2, 44], dtype=uint8)
     """
-    return _convert_kind(x, numeric_dtype(dtype), None, Rule("wrap", "truncate", UNSET), _WRAP, real_part=True)
+    return _convert_kind(x, numeric_dtype(dtype), None, Rule("wrap", "truncate", UNSET), WRAP, real_part=True)
 
 
 def saturate_cast(x: Any, dtype: DTypeLike) -> Any:
@@ -279,7 +279,7 @@ def saturate_cast(x: Any, dtype: DTypeLike) -> Any:
     >>> saturate_cast(np.array([5, -1]), "uint64")
     array([5, 0], dtype=uint64)
     """
-    return _convert_kind(x, numeric_dtype(dtype), None, Rule("saturate", "truncate", UNSET), _FINITE, real_part=True)
+    return _convert_kind(x, numeric_dtype(dtype), None, DEFAULT, FINITE, real_part=True)
 
 
 def _convert_kind(x: Any, dtype: np.dtype[Any], out: Any, rule: Rule, mode: int, *, real_part: bool = False) -> Any:

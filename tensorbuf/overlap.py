@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["passes", "share_memory"]
+__all__ = ["passes", "same_places", "share_memory"]
 
 Array = np.ndarray[Any, Any]
 
@@ -25,6 +25,11 @@ def share_memory(a: Array, b: Array) -> bool:
         return True
 
 
+def same_places(src: Array, dst: Array) -> bool:
+    """Whether every element of one array lies just where the other's does, so that any order will do."""
+    return src.ctypes.data == dst.ctypes.data and src.strides == dst.strides and src.itemsize == dst.itemsize
+
+
 def passes(src: Array, dst: Array) -> Iterator[tuple[Array, Array]] | None:
     """An order in which two arrays that share memory can be converted with nothing overwritten before it is read.
 
@@ -32,7 +37,7 @@ def passes(src: Array, dst: Array) -> Iterator[tuple[Array, Array]] | None:
     None where there
     is no such order, so that `src` has to be copied first.
     """
-    if src.ctypes.data == dst.ctypes.data and src.strides == dst.strides and src.itemsize == dst.itemsize:
+    if same_places(src, dst):
         return iter([(src, dst)])
     if src.flags.c_contiguous and dst.flags.c_contiguous:
         return _walk(src.reshape(-1), dst.reshape(-1))

@@ -11,7 +11,18 @@ import numpy as np
 
 from tensorbuf.dtypes import DataType
 
-__all__ = ["OVERFLOWS", "ROUNDINGS", "UNSET", "Number", "Rule", "filling", "read_rule", "round_exactly", "whole"]
+__all__ = [
+    "DEFAULT",
+    "OVERFLOWS",
+    "ROUNDINGS",
+    "UNSET",
+    "Number",
+    "Rule",
+    "filling",
+    "read_rule",
+    "round_exactly",
+    "whole",
+]
 
 Number = int | float
 
@@ -38,6 +49,9 @@ class Rule(NamedTuple):
     overflow: str
     rounding: str
     nan: Number | _Unset
+
+
+DEFAULT = Rule("saturate", "truncate", UNSET)
 
 
 def read_rule(overflow: object, rounding: object, nan: object) -> Rule:

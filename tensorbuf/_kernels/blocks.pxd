@@ -50,6 +50,23 @@ cdef inline void store_words(
                 memcpy(dst + i * stride + j * row_stride, block + j * n + i, sizeof(word))
 
 
+cdef inline void map_words(
+    const char *src, Py_ssize_t src_stride, const word *table, Py_ssize_t table_stride, char *dst,
+    Py_ssize_t dst_stride, Py_ssize_t n,
+) noexcept nogil:
+    """Each byte gives the item that its table of 256 has for it; `table_stride` bytes lead to the next item's table."""
+    cdef Py_ssize_t i
+    if dst_stride == sizeof(word) and table_stride == 0:
+        for i in range(n):
+            memcpy(dst + i * <Py_ssize_t> sizeof(word), table + <uint8_t> src[i * src_stride], sizeof(word))
+    else:
+        for i in range(n):
+            memcpy(
+                dst + i * dst_stride,
+                <const char *> table + i * table_stride + <uint8_t> src[i * src_stride] * sizeof(word), sizeof(word),
+            )
+
+
 cdef inline uint64_t swapped(uint64_t x) noexcept nogil:
     x = ((x >> 8) & 0x00FF00FF00FF00FFull) | ((x & 0x00FF00FF00FF00FFull) << 8)
     x = ((x >> 16) & 0x0000FFFF0000FFFFull) | ((x & 0x0000FFFF0000FFFFull) << 16)

@@ -39,3 +39,10 @@ def first_outside_after(
     nan_fits: bool,
     infinity_fits: bool,
 ) -> int: ...
+def look_up(
+    source: np.ndarray[Any, Any],
+    source_code: int,
+    tables: np.ndarray[Any, Any],
+    target: np.ndarray[Any, Any],
+    target_code: int,
+) -> None: ...

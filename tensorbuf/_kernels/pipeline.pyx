@@ -13,7 +13,7 @@ from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from tensorbuf._kernels.blocks cimport load_words, magnitude, store_words, swap_words
+from tensorbuf._kernels.blocks cimport load_words, magnitude, map_words, store_words, swap_words
 from tensorbuf._kernels.types cimport (
     ARITHMETICS, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, SATURATE, TRUNCATE, UINT8, UINT16, UINT32,
     UINT64, Arithmetic, Bounds, Convert, Kernels, Scan, Span, double_pair,
@@ -61,6 +61,7 @@ cdef struct Plan:
     int parameter_count
     Step steps[MOST_STEPS]
     int step_count
+    bint mapped             # no steps: the parameter has a table of 256 results for each place
     bint staged             # load every block, even where a step could read in place
     Scan scan               # where the steps end in a scan, not in the target; else NULL
     Bounds bounds
@@ -276,6 +277,35 @@ cdef char *_parameter(
     return <char *> blocks.parameter[k]
 
 
+cdef void _map_tile(
+    const Plan *plan, const Tile *tile, const Py_ssize_t *corner, Py_ssize_t n, Py_ssize_t rows
+) noexcept nogil:
+    """Looks up every byte, from the source straight into the target."""
+    cdef Py_ssize_t stride = plan.source.strides[tile.inner]
+    cdef Py_ssize_t into_stride = plan.target.strides[tile.inner]
+    cdef Py_ssize_t table_stride = plan.parameters[0].strides[tile.inner]
+    cdef Py_ssize_t at[2 + MOST_PARAMETERS]
+    cdef Py_ssize_t _
+    cdef const char *src
+    cdef const char *table
+    cdef char *dst
+    memcpy(at, corner, sizeof(at))
+    for _ in range(rows):
+        src = plan.source.data + at[0]
+        dst = plan.target.data + at[1]
+        table = plan.parameters[0].data + at[2]
+        if plan.target.item == 1:
+            map_words(src, stride, <const uint8_t *> table, table_stride, dst, into_stride, n)
+        elif plan.target.item == 2:
+            map_words(src, stride, <const uint16_t *> table, table_stride, dst, into_stride, n)
+        elif plan.target.item == 4:
+            map_words(src, stride, <const uint32_t *> table, table_stride, dst, into_stride, n)
+        else:
+            map_words(src, stride, <const uint64_t *> table, table_stride, dst, into_stride, n)
+        if tile.second >= 0:
+            _advance(plan, at, tile.second, 1)
+
+
 cdef Py_ssize_t _run_tile(
     const Plan *plan, const Tile *tile, Blocks *blocks, const Py_ssize_t *corner, Py_ssize_t n, Py_ssize_t rows
 ) noexcept nogil:
@@ -291,6 +321,9 @@ cdef Py_ssize_t _run_tile(
     cdef bint write_through = plan.scan == NULL and _in_place(target, target.strides[tile.inner], target_rows, n, rows)
     cdef int k
     cdef Span values, result, operand
+    if plan.mapped:
+        _map_tile(plan, tile, corner, n, rows)
+        return n * rows
     values.shape[0] = result.shape[0] = operand.shape[0] = n * rows
     values.data = source.data + corner[0]
     if plan.staged or not _in_place(source, source.strides[tile.inner], source_rows, n, rows):
@@ -418,7 +451,7 @@ cdef int _open(Plan *plan, cnp.ndarray source, int source_code) except -1:
         plan.shape[axis] = cnp.PyArray_DIMS(source)[axis]
     _operand(&plan.source, source, source_code)
     plan.parameter_count = plan.step_count = 0
-    plan.staged = False
+    plan.mapped = plan.staged = False
     plan.scan = NULL
     return 0
 
@@ -566,3 +599,21 @@ def first_outside_after(
     _add_operations(&plan, source_code, wide, operations)
     _scan_with(&plan, kernels.scan[middle], &bounds)
     return _execute(&plan, cnp.PyArray_SIZE(source))
+
+
+def look_up(
+    cnp.ndarray source not None, int source_code, cnp.ndarray tables not None, cnp.ndarray target not None,
+    int target_code,
+):
+    """Give every byte of `source` the item that its table has for it.
+
+    `tables` has the source's shape (broadcast by strides): at each place the first of the 256 items, of the target's
+    dtype and byte order, that lie there one after the other.
+    """
+    cdef Plan plan
+    _open(&plan, source, source_code)
+    _write_to(&plan, target, target_code)
+    _operand(&plan.parameters[0], tables, target_code)
+    plan.parameter_count = 1
+    plan.mapped = True
+    _execute(&plan, cnp.PyArray_SIZE(source))

@@ -1,0 +1,59 @@
+"""Orders of named axes, such as ``"HWC->CHW"``."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tensorbuf.errors import ShapeError
+
+__all__ = ["Layout", "read_layout"]
+
+
+class Layout(NamedTuple):
+    """The letters of the axes, as they come and as they go."""
+
+    before: str
+    after: str
+
+    def move(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """The array with its axes in the new order; *shares* its memory.
+
+        Raises
+        ------
+        ShapeError
+            If its rank is not the number of letters.
+        """
+        self.check_rank(array.shape)
+        return array.transpose([self.before.index(letter) for letter in self.after])
+
+    def check_rank(self, shape: tuple[int, ...]) -> None:
+        if len(shape) != len(self.before):
+            raise ShapeError(f"layout {self} needs rank {len(self.before)}, got shape {shape}")
+
+    def __str__(self) -> str:
+        return f"{self.before}->{self.after}"
+
+
+def read_layout(layout: object) -> Layout | None:
+    """A layout argument, ``"SRC->DST"`` with the same distinct letters on both sides; None stays None.
+
+    Raises
+    ------
+    TypeError
+        If it is no string.
+    ValueError
+        If it is another string.
+    """
+    if layout is None:
+        return None
+    if not isinstance(layout, str):
+        raise TypeError(f'a layout is a string such as "HWC->CHW", got {layout!r}')
+    before, arrow, after = layout.partition("->")
+    letters = set(before)
+    if not arrow or not before.isalpha() or len(letters) != len(before) or sorted(before) != sorted(after):
+        raise ValueError(
+            f'layout {layout!r} must name the same distinct letters on both sides of "->", such as "HWC->CHW"'
+        )
+    return Layout(before, after)

@@ -1,0 +1,152 @@
+"""What a Converter does: its operations, and how one pass over memory carries them out."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from tensorbuf._kernels import pipeline
+from tensorbuf.conversion import ROUNDING_NUMBERS, as_int64, check_out, check_pair, convert_array, copied, misfit
+from tensorbuf.dtypes import CODES, DataType
+from tensorbuf.errors import ShapeError
+from tensorbuf.fitting import bounds
+from tensorbuf.layout import Layout
+from tensorbuf.memory import empty
+from tensorbuf.overlap import same_places, share_memory
+from tensorbuf.parameters import Parameter
+from tensorbuf.rule import Rule, filling
+
+__all__ = ["Operation", "Plan"]
+
+Array = np.ndarray[Any, Any]
+
+# The name of an operation, with its parameter; or "round", with a rounding.
+Operation = tuple[str, Parameter | str]
+
+# The numbers of _kernels/types.pxd; a rounding counts on from the arithmetic operations.
+_ARITHMETICS = {"multiply": 0, "add": 1, "subtract": 2, "divide": 3}
+
+# The types that float32 does not hold exactly: with one of them as source or target the arithmetic is float64.
+_WIDE = frozenset(np.dtype(name) for name in ("float64", "int32", "uint32", "int64", "uint64"))
+
+# A source of 8 bits has 256 values a channel: of arrays that hold this many times as many values, all results are
+# computed once and looked up.
+_TABLE_PAYS = 8
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Plan:
+    """What a Converter was given, checked.
+
+    `axis` is that of the channels in the source, negative from the end; `channels` is 1 where no parameter tells them
+    apart.
+    """
+
+    dtype: np.dtype[Any]
+    operations: tuple[Operation, ...]
+    channels: int
+    rule: Rule
+    layout: Layout | None
+    axis: int
+    mode: int
+
+    def carry_out(self, memory: Array, out: Any) -> Array:
+        """The result in new memory, or in that of `out` (the caller's object).
+
+        Raises
+        ------
+        TypeError, ShapeError, ReadOnlyError, ConversionError
+            As `Converter.__call__`; nothing has been written then.
+        """
+        check_pair(memory.dtype, self.dtype)
+        moved = memory if self.layout is None else self.layout.move(memory)
+        into = empty(moved.shape, self.dtype) if out is None else check_out(out, moved.shape, self.dtype)
+        if not self.operations:
+            convert_array(moved, into, self.rule)
+            return into
+        if memory.dtype.kind == "c":
+            raise TypeError(f"arithmetic takes real numbers, got {memory.dtype}; convert its .real and .imag")
+        axis = self._channel_axis(memory.shape)
+        if self.rule.overflow == "raise":
+            self._refuse_misfits(memory, axis)
+        if self.layout is not None and self.channels > 1:
+            axis = self.layout.after.index(self.layout.before[axis])
+        if 256 * self.channels * _TABLE_PAYS <= memory.size and memory.itemsize == 1:
+            self._look_up(moved, into, axis)
+        else:
+            self._apply(moved, into, axis)
+        return into
+
+    def _channel_axis(self, shape: tuple[int, ...]) -> int:
+        """The axis of the channels, from the front; 0 where there are none to tell apart."""
+        if self.channels == 1:
+            return 0
+        if not -len(shape) <= self.axis < len(shape):
+            raise ShapeError(f"the channels are on axis {self.axis}, which shape {shape} does not have")
+        axis = self.axis % len(shape)
+        if shape[axis] != self.channels:
+            raise ShapeError(
+                f"axis {axis} of shape {shape} has {shape[axis]} channels, the parameters have {self.channels} values"
+            )
+        return axis
+
+    def _wide(self, dtype: np.dtype[Any]) -> bool:
+        return dtype.newbyteorder("=") in _WIDE or self.dtype in _WIDE
+
+    def _steps(self, shape: tuple[int, ...], axis: int, *, wide: bool) -> list[tuple[int, Array | None]]:
+        """The operations as the kernels take them."""
+        return [
+            (_ARITHMETICS[name], parameter.along(axis, shape, wide=wide))
+            if isinstance(parameter, Parameter)
+            else (len(_ARITHMETICS) + ROUNDING_NUMBERS[parameter], None)
+            for name, parameter in self.operations
+        ]
+
+    def _refuse_misfits(self, memory: Array, axis: int) -> None:
+        wide = self._wide(memory.dtype)
+        limits = bounds(np.dtype(np.float64 if wide else np.float32), self.dtype, self.rule.rounding)
+        if limits is None:
+            return
+        position = pipeline.first_outside_after(
+            memory,
+            CODES[memory.dtype.newbyteorder("=")],
+            wide,
+            self._steps(memory.shape, axis, wide=wide),
+            limits.least,
+            limits.most,
+            filling(self.dtype, self.rule)[1],
+            limits.infinity,
+        )
+        if position < memory.size:
+            raise misfit(memory, position, self.dtype, "which the plan takes to a value that")
+
+    def _apply(self, moved: Array, into: Array, axis: int) -> None:
+        shared = share_memory(moved, into)
+        if shared and not same_places(moved, into):
+            moved, shared = copied(moved), False
+        wide = self._wide(moved.dtype)
+        steps = self._steps(moved.shape, axis, wide=wide)
+        if DataType.of(self.dtype).is_integer and self.rule.rounding != "truncate":
+            steps.append((len(_ARITHMETICS) + ROUNDING_NUMBERS[self.rule.rounding], None))
+        pipeline.apply(
+            moved,
+            CODES[moved.dtype.newbyteorder("=")],
+            wide,
+            steps,
+            into,
+            CODES[self.dtype],
+            self.mode,
+            as_int64(filling(self.dtype, self.rule)[0]),
+            shared,
+        )
+
+    def _look_up(self, moved: Array, into: Array, axis: int) -> None:
+        if share_memory(moved, into) and not same_places(moved, into):
+            moved = copied(moved)
+        every_byte = np.broadcast_to(np.arange(256, dtype=np.uint8).view(moved.dtype), (self.channels, 256))
+        tables = empty(every_byte.shape, into.dtype)
+        self._apply(every_byte, tables, 0)
+        places = tables[:, 0].reshape([self.channels if k == axis else 1 for k in range(moved.ndim)])
+        pipeline.look_up(moved, CODES[moved.dtype], np.broadcast_to(places, moved.shape), into, CODES[self.dtype])
