@@ -274,8 +274,8 @@ def saturate_cast(x: Any, dtype: DTypeLike) -> Any:
     --------
     >>> import numpy as np
     >>> from tensorbuf import saturate_cast
-    >>> saturate_cast(np.array([np.inf, 7e4, -7e4, 65519.0]), "float16")
-    array([ 65504.,  65504., -65504.,  65504.], dtype=float16)
+    >>> saturate_cast(np.array([np.inf, 7e4, -7e4, 65519.0]), "float16").tolist()
+    [65504.0, 65504.0, -65504.0, 65504.0]
     >>> saturate_cast(np.array([5, -1]), "uint64")
     array([5, 0], dtype=uint64)
     """
