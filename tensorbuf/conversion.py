@@ -55,6 +55,8 @@ def check_pair(src: np.dtype[Any], dst: np.dtype[Any]) -> None:
 
 def _checked(src: Array, dst: Array, rule: Rule, mode: int) -> None:
     check_pair(src.dtype, dst.dtype)
+    if src.size == 0:
+        return
     if rule.overflow == "raise":
         _refuse_misfits(src, dst.dtype, rule)
     _run(src, dst, rule, mode)
