@@ -42,6 +42,8 @@ demo: install
 test: install $(venv)/tools-test
 	$(pytest) tests
 	$(pytest) --doctest-modules --pyargs tensorbuf
+	for level in $$($(python) -c 'from tensorbuf import _kernels; print(*_kernels.levels()[:-1])'); do \
+	  TENSORBUF_LEVEL=$$level $(pytest) -m "levels and ($(MARKS))" tests || exit; done
 
 proof: install $(venv)/tools-test
 	$(python) -m pytest -n $(WORKERS) -m proof $(PYTEST_ARGS) tests

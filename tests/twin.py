@@ -15,6 +15,8 @@ from oracle import ELEMENTS
 
 from tensorbuf import DataType
 
+NAN = oracle.Number(False, 0, "nan")
+
 
 class Converted(NamedTuple):
     """What a conversion gives: an array of the target's dtype, and where ``overflow="raise"`` has nothing to say."""
@@ -79,6 +81,14 @@ def _differences(got: np.ndarray, want: np.ndarray) -> np.ndarray:
     return unequal.any(-1) if want.dtype.kind == "c" else unequal
 
 
+class Rounded(NamedTuple):
+    """Whole numbers: their sizes, at most 2**64 - 1; where they are beyond that; modulo 2**64, infinities as 0."""
+
+    size: np.ndarray
+    beyond: np.ndarray
+    signed: np.ndarray
+
+
 class Reals:
     """Real numbers taken apart: sign, significand and exponent of each (significand * 2**exponent), which are NaN."""
 
@@ -88,7 +98,7 @@ class Reals:
         self.shape = patterns.shape
         self.nan = self.infinite = np.zeros((), bool)
         self.exponent = np.zeros((), np.int64)
-        self._rounded: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        self._rounded: dict[str, Rounded] = {}
         if element.kind == "bool":
             self.negative = np.zeros((), bool)
             self.significand = np.minimum(wide, np.uint64(1))
@@ -144,10 +154,13 @@ class Reals:
             up = (guard | sticky) & (self.negative == (rounding == "floor"))
         return up.astype(np.uint64)
 
-    def rounded(self, rounding: str) -> tuple[np.ndarray, np.ndarray]:
-        """`in_units` of one, kept for the next target type."""
+    def rounded(self, rounding: str) -> Rounded:
+        """As whole numbers; kept for the next target type."""
         if rounding not in self._rounded:
-            self._rounded[rounding] = self.in_units(0, rounding)
+            size, beyond = self.in_units(0, rounding)
+            beyond = beyond | self.infinite
+            signed = _with_sign(self.negative, np.where(self.infinite, np.uint64(0), size))
+            self._rounded[rounding] = Rounded(np.where(beyond, np.uint64(2**64 - 1), size), beyond, signed)
         return self._rounded[rounding]
 
 
@@ -155,6 +168,13 @@ def _shift(direction: np.ufunc, x: np.ndarray, by: np.ndarray) -> np.ndarray:
     """A shift by up to 64 bits: C leaves one by 64 undefined, so it goes in two steps."""
     first = by >> 1
     return direction(direction(x, first.astype(np.uint64)), (by - first).astype(np.uint64))
+
+
+def _with_sign(negative: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Modulo 2**64, the sizes where `negative` is not set and their opposites where it is."""
+    if negative.all():
+        return np.negative(size)
+    return np.where(negative, np.negative(size), size) if negative.any() else size
 
 
 def _bit_length(x: np.ndarray) -> np.ndarray:
@@ -166,31 +186,36 @@ def _bit_length(x: np.ndarray) -> np.ndarray:
     return length + (x != 0)
 
 
-def to_integer(x: Reals, name: str, overflow: str, rounding: str, nan: float | None) -> tuple[np.ndarray, np.ndarray]:
-    """Patterns of an integer type, and where they fit."""
+def to_integer(x: Reals, name: str, overflow: str, rounding: str, nan: float | None) -> np.ndarray:
+    """Patterns of an integer type."""
+    whole = x.rounded(rounding)
+    signed = whole.signed
+    if overflow != "wrap":
+        signed = _with_sign(x.negative, np.minimum(whole.size, _limit(x, name)))
+    if x.nan.any():
+        usual = "saturate" if overflow == "raise" else overflow
+        signed = np.where(x.nan, np.uint64(oracle.to_integer(NAN, name, usual, rounding, nan)), signed)
+    return signed.astype(f"u{ELEMENTS[name].bits // 8}")
+
+
+def fits_integer(x: Reals, name: str, rounding: str, nan: float | None) -> np.ndarray:
+    """Where an integer type holds the numbers."""
+    whole = x.rounded(rounding)
+    fits = ~whole.beyond & (whole.size <= _limit(x, name))
+    if not x.nan.any():
+        return fits
+    try:
+        oracle.to_integer(NAN, name, "raise", rounding, nan)
+    except oracle.DoesNotFitError:
+        return fits & ~x.nan
+    return fits | x.nan
+
+
+def _limit(x: Reals, name: str) -> np.ndarray:
+    """The largest size that a type holds: of a negative number one more, or none."""
     element = ELEMENTS[name]
     largest = (1 << (element.bits - element.signed)) - 1
-    size, beyond = x.rounded(rounding)
-    limit = np.where(x.negative, np.uint64(largest + 1 if element.signed else 0), np.uint64(largest))
-    fits = ~(beyond | x.infinite | (size > limit))
-    size = np.where(x.infinite, np.uint64(0), size) if overflow == "wrap" else np.where(fits, size, limit)
-    signed = np.where(x.negative, ~size + np.uint64(1), size)
-    if x.nan.any():
-        replaced, nan_fits = _nan_as_integer(name, overflow, rounding, nan)
-        signed = np.where(x.nan, np.uint64(replaced), signed)
-        fits = np.where(x.nan, nan_fits, fits)
-    return (signed & np.uint64((1 << element.bits) - 1)).astype(f"u{element.bits // 8}"), fits
-
-
-def _nan_as_integer(name: str, overflow: str, rounding: str, nan: float | None) -> tuple[int, bool]:
-    not_a_number = oracle.Number(False, 0, "nan")
-    usual = "saturate" if overflow == "raise" else overflow
-    try:
-        oracle.to_integer(not_a_number, name, "raise", rounding, nan)
-        fits = True
-    except oracle.DoesNotFitError:
-        fits = False
-    return oracle.to_integer(not_a_number, name, usual, rounding, nan), fits
+    return np.where(x.negative, np.uint64(largest + 1 if element.signed else 0), np.uint64(largest))
 
 
 def to_float(x: Reals, name: str, limit: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -240,7 +265,8 @@ def convert(
     elif is_complex and target.kind != "complex":
         raise TypeError(f"{source.dtype} to {to}")
     elif target.kind == "integer":
-        patterns, fits = to_integer(x, to, overflow, rounding, nan)
+        patterns = to_integer(x, to, overflow, rounding, nan)
+        fits = fits_integer(x, to, rounding, nan)
     else:
         patterns, fits = to_float(x, target.part or to)
     return _assemble(patterns, fits, to, is_complex)

@@ -1,0 +1,84 @@
+"""A script: every case must get by with under a megabyte beyond its arguments and its result. One process alone: a peak
+of memory is a mark that only rises, so every array is there, and touched, before the first case."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from tensorbuf import ConversionError, convert
+
+LIMIT = 1_000_000
+SIDE = 2048
+
+
+def peak() -> int:
+    """The most bytes that the process has ever had in memory."""
+    if sys.platform == "linux":
+        with open("/proc/self/status") as status:
+            return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
+    if sys.platform == "win32":
+        import ctypes
+
+        counters = (ctypes.c_size_t * 10)(80)
+        process = ctypes.c_void_p(ctypes.windll.kernel32.GetCurrentProcess())
+        ctypes.windll.psapi.GetProcessMemoryInfo(process, counters, 80)
+        return counters[1]
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def check(name: str, case, result_bytes: int = 0) -> None:
+    before = peak()
+    result = case()
+    extra = peak() - before - result_bytes
+    del result
+    print(f"{name}: {extra}")
+    if extra >= LIMIT:
+        sys.exit(f"{name} takes {extra} bytes more than its result")
+
+
+def refused(x: np.ndarray, dtype: str, out: np.ndarray) -> None:
+    try:
+        convert(x, dtype, overflow="raise", out=out)
+    except ConversionError:
+        return
+    raise AssertionError("nothing was refused")
+
+
+def conversions() -> None:
+    shape = (SIDE, SIDE)
+    f4, f8, u1 = np.full(shape, 1.5, np.float32), np.full(shape, 2.5), np.full(shape, 7, np.uint8)
+    i4 = f4.view(np.int32)
+    half = f8.reshape(-1).view(np.float32)[: SIDE * SIDE].reshape(shape)
+    misaligned = np.ones(4 * SIDE * SIDE + 1, np.uint8)[1:].view(np.float32).reshape(shape)
+    swapped = f4.astype(f4.dtype.newbyteorder())
+    late = np.zeros(shape, np.int16)
+    late[-1, -1] = 300
+    for array in (f4, f8, u1, misaligned, swapped, late):
+        convert(array[:9, :9], "int16")
+    check("contiguous", lambda: convert(f4, "uint8", out=u1))
+    check("widening", lambda: convert(u1, "float64", out=f8))
+    check("from Fortran", lambda: convert(f4.T, "float64", out=f8))
+    check("to Fortran", lambda: convert(f4, "float64", out=f8.T))
+    check("byte-swapped", lambda: convert(swapped, "float64", out=f8))
+    check("misaligned", lambda: convert(misaligned, "float64", out=f8))
+    check("strided", lambda: convert(f4[:, ::2], "float64", out=f8[:, ::-2]))
+    check("columns", lambda: convert(f4[:, :1], "float64", out=f8[:, 3:4]))
+    check("checked", lambda: convert(u1.T, "float64", overflow="raise", out=f8))
+    check("refused", lambda: refused(late, "uint8", u1))
+    check("refused, from Fortran", lambda: refused(late.T, "uint8", u1))
+    check("in place", lambda: convert(f4, "int32", out=i4))
+    check("narrowing in place", lambda: convert(f8, "float32", out=half))
+    check("widening in place", lambda: convert(half, "float64", out=f8))
+    check("shifted", lambda: convert(f4[:-1], "int32", out=i4[1:]))
+    check("shifted back", lambda: convert(f4[1:], "int32", out=i4[:-1]))
+    check("byte-swapped in place", lambda: convert(swapped, "float32", out=swapped.view(np.float32)))
+    check("a result", lambda: convert(f4, "float64"), f8.nbytes)
+    check("a result from Fortran", lambda: convert(f4.T, "float32"), f4.nbytes)
+
+
+if __name__ == "__main__":
+    conversions()
