@@ -8,7 +8,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from tensorbuf import source
-from tensorbuf.conversion import FINITE, SATURATE, convert
+from tensorbuf.conversion import FINITE, SATURATE, WRAP, convert
 from tensorbuf.dtypes import DataType, DTypeLike, numeric_dtype
 from tensorbuf.layout import Layout, read_layout
 from tensorbuf.memory import check_integer
@@ -48,10 +48,12 @@ class Converter:
     ShapeError
         If a parameter has rank 2 or more, or two of them have different lengths above 1.
 
-    Notes ----- Arithmetic is float32, or float64 where the source or the target is float64, int32, uint32, int64 or
-    uint64. Parameters are rounded once to that type, and each operation is one IEEE operation, rounded to the
-    nearest: no fused multiply-add, no reciprocal for a division. So results do not depend on the machine, and are
-    those of numpy's step by step.
+    Notes
+    -----
+    Arithmetic is float32, or float64 where the source or the target is float64, int32, uint32, int64 or uint64.
+    Parameters are rounded once to that type, and each operation is one IEEE operation, rounded to the nearest: no fused
+    multiply-add, no reciprocal for a division. So results do not depend on the machine, and are those of numpy's step
+    by step.
 
     Examples
     --------
@@ -85,7 +87,8 @@ class Converter:
         names = {"scale": "multiply", "offset": "add"}
         operations = tuple((names[name], parameter) for name, parameter in parameters.items())
         rule = read_rule(overflow, rounding, nan)
-        self._set(_plan(dtype, operations, channels(**parameters), rule, read_layout(layout)))
+        mode = WRAP if overflow == "wrap" else SATURATE
+        self._set(_plan(dtype, operations, channels(**parameters), rule, read_layout(layout), mode=mode))
 
     @classmethod
     def normalize(

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-from tensorbuf import ConversionError, convert
+from tensorbuf import ConversionError, Converter, convert
 
 LIMIT = 1_000_000
 SIDE = 2048
@@ -80,5 +80,24 @@ def conversions() -> None:
     check("a result from Fortran", lambda: convert(f4.T, "float32"), f4.nbytes)
 
 
+def plans() -> None:
+    image = np.full((SIDE, SIDE, 3), 7, np.uint8)
+    out = np.full((3, SIDE, SIDE), 1, np.float32)
+    wide = np.full(image.shape, 2.5)
+    normalize = Converter.normalize([0.4, 0.5, 0.6], [0.2, 0.3, 0.4], layout="HWC->CHW")
+    quantize = Converter.quantize(0.1, 3)
+    checked = Converter("float64", scale=0.5, layout="HWC->WHC", overflow="raise")
+    for plan in (normalize, quantize, checked):
+        plan(image[:5, :5])
+    check("normalize", lambda: normalize(image, out=out))
+    check("normalize float64", lambda: normalize(wide, out=out))
+    check("normalize back to front", lambda: normalize(image[::-1, ::-1], out=out))
+    check("quantize", lambda: quantize(wide, out=image.view(np.int8)))
+    check("quantize from float32", lambda: quantize(out, out=image.view(np.int8).reshape(out.shape)))
+    check("checked", lambda: checked(image, out=wide))
+    check("in place", lambda: Converter("float64", scale=2.0, offset=1.0)(wide, out=wide))
+    check("a result", lambda: normalize(image), out.nbytes)
+
+
 if __name__ == "__main__":
-    conversions()
+    {"conversions": conversions, "plans": plans}[sys.argv[1]]()
