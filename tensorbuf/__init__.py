@@ -1,6 +1,7 @@
 """Typed tensors over raw bytes, exact conversion between dtypes, zero-copy views."""
 
 from tensorbuf import index
+from tensorbuf.buffers import from_memory, frombuffer
 from tensorbuf.conversion import cast, convert, saturate_cast
 from tensorbuf.converter import Converter
 from tensorbuf.dtypes import DataType
@@ -39,6 +40,8 @@ __all__ = [
     "TensorBuffer",
     "cast",
     "convert",
+    "from_memory",
+    "frombuffer",
     "index",
     "saturate_cast",
 ]

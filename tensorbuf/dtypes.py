@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 from typing import Any
 
 import ml_dtypes
@@ -185,7 +186,36 @@ def read_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     TypeError
         If `dtype` is None or names no type of the package.
     """
-    if type(dtype) is np.dtype or isinstance(dtype, np.dtype):
+    return _read(dtype)[0]
+
+
+def native_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+    """`read_dtype` in native byte order."""
+    return _read(dtype)[1]
+
+
+def numeric_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+    """`native_dtype` of one of the seventeen numeric types; TypeError for STRING and object."""
+    found = _read(dtype)[1]
+    if found not in CODES:
+        raise TypeError(f"{dtype!r} is not numeric; STRING and object are for object arrays only")
+    return found
+
+
+def _read(dtype: DTypeLike) -> tuple[np.dtype[Any], np.dtype[Any]]:
+    try:
+        found = _remembered(dtype)
+    except TypeError:  # unhashable, so no dtype-like
+        found = None
+    if found is None:
+        raise TypeError(f"{dtype!r} is no dtype of this package; take one of {', '.join(_NUMPY_DTYPES)}")
+    return found
+
+
+@functools.lru_cache(maxsize=512)
+def _remembered(dtype: DTypeLike) -> tuple[np.dtype[Any], np.dtype[Any]] | None:
+    """A dtype-like as it is and in native byte order; remembered, since reading one is slower than a small job."""
+    if isinstance(dtype, np.dtype):
         found: np.dtype[Any] | None = dtype
     elif isinstance(dtype, DataType):
         found = dtype.numpy_dtype
@@ -195,22 +225,8 @@ def read_dtype(dtype: DTypeLike) -> np.dtype[Any]:
         found = _read_type(dtype)
     else:
         found = _read_foreign(dtype)
-    if found is None or found.newbyteorder("=") not in _MEMBERS:
-        raise TypeError(f"{dtype!r} is no dtype of this package; take one of {', '.join(_NUMPY_DTYPES)}")
-    return found
-
-
-def native_dtype(dtype: DTypeLike) -> np.dtype[Any]:
-    """`read_dtype` in native byte order."""
-    return read_dtype(dtype).newbyteorder("=")
-
-
-def numeric_dtype(dtype: DTypeLike) -> np.dtype[Any]:
-    """`native_dtype` of one of the seventeen numeric types; TypeError for STRING and object."""
-    found = native_dtype(dtype)
-    if found not in CODES:
-        raise TypeError(f"{dtype!r} is not numeric; STRING and object are for object arrays only")
-    return found
+    native = None if found is None else found.newbyteorder("=")
+    return None if found is None or native not in _MEMBERS else (found, native)
 
 
 def _read_name(name: str) -> np.dtype[Any] | None:

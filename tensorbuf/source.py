@@ -14,7 +14,7 @@ from tensorbuf.dtypes import DTypeLike, read_dtype
 from tensorbuf.lists import Convert, Nested, TextError, object_array
 from tensorbuf.memory import empty
 
-__all__ = ["Source", "array_of", "like", "memory_of", "register"]
+__all__ = ["Source", "array_of", "like", "memory_of", "nd_array", "register"]
 
 _OBJECT = np.dtype(object)
 
@@ -60,6 +60,11 @@ def _kind(x: object) -> _Kind | None:
 def like(x: object, array: Array) -> Any:
     """`array` as the kind that `x` is, *sharing* its memory; an NdArray where `x` is of no kind of its own."""
     return (_kind(x) or _KINDS[object]).from_memory(array, x)
+
+
+def nd_array(array: Array) -> Any:
+    """The NdArray that *shares* the memory of `array`."""
+    return _KINDS[object].from_memory(array, None)
 
 
 def memory_of(x: object) -> Array:

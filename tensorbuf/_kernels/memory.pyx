@@ -203,9 +203,9 @@ def vector(exporter, cnp.dtype dtype, count, offset):
         pin = acquire(exporter)
     except BufferError:
         return None
-    rest = pin.nbytes - start
-    if not pin.contiguous or pin.objects or length == 0 or start < 0 or rest < 0:
+    if not pin.contiguous or pin.objects or length == 0 or start < 0 or start > pin.nbytes:
         return None
+    rest = pin.nbytes - start
     if pin.swapped and itemsize > 1 and cnp.PyArray_IsNativeByteOrder(dtype.byteorder):
         return None
     if length < 0:
