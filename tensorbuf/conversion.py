@@ -134,10 +134,7 @@ def _refuse_misfits(src: Array, target: np.dtype[Any], rule: Rule) -> None:
 def misfit(src: Array, position: int, target: np.dtype[Any], link: str = "which") -> ConversionError:
     """The error that names the element of `src` at a row-major position."""
     value = src[np.unravel_index(position, src.shape)].item()
-    return ConversionError(
-        f"element {position} is {value!r}, {link} does not fit {target.newbyteorder('=')}; "
-        'overflow="saturate" clamps such values, overflow="wrap" keeps their low bits'
-    )
+    return ConversionError.at(position, value, target, link)
 
 
 def convert(

@@ -1,5 +1,11 @@
 """The errors that are more precise than Python's own."""
 
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
 __all__ = ["ConversionError", "RankError", "ReadOnlyError", "ShapeError"]
 
 
@@ -17,3 +23,11 @@ class ReadOnlyError(ValueError):
 
 class ConversionError(OverflowError, ValueError):
     """A checked conversion (``overflow="raise"``) met a value that the target type does not hold."""
+
+    @classmethod
+    def at(cls, position: int, value: object, dtype: np.dtype[Any], link: str = "which") -> ConversionError:
+        """The error that names the flat position and the value of the first element that does not fit."""
+        return cls(
+            f"element {position} is {value!r}, {link} does not fit {dtype.newbyteorder('=')}; "
+            'overflow="saturate" clamps such values, overflow="wrap" keeps their low bits'
+        )

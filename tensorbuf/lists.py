@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 # Converts the values of one array into another by a rule, or raises ConversionError before it writes.
 Convert = Callable[[Array, Array], object]
 
-_BLOCK = 1024
+_BLOCK = 8192
 _INT64, _UINT64 = np.dtype(np.int64), np.dtype(np.uint64)
 
 
@@ -37,17 +37,16 @@ class Nested:
         Gives the array of an item that is neither list nor number, or raises TypeError.
     """
 
-    __slots__ = ("_dtypes", "_items", "_memory_of")
+    __slots__ = ("_leaves", "_resolve")
 
     def __init__(self, items: Sequence[Any], memory_of: Callable[[object], Array]) -> None:
-        self._items = items
-        self._memory_of = memory_of
-        self._dtypes: set[np.dtype[Any]] = set()
+        self._resolve = _Resolver(memory_of)
+        self._leaves = _load.Leaves(items, self._resolve)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Read from the first item on every axis; `load` and `infer` check that all others agree."""
-        return self._leaves().shape
+        return self._leaves.shape
 
     def infer(self) -> np.dtype[Any]:
         """The numeric dtype that holds these values.
@@ -62,19 +61,20 @@ class Nested:
         TypeError
             If an item is no number, or the dtypes have none in common.
         """
-        leaves = self._leaves()
-        while leaves.take() is not None:
+        for _ in self._parts():
             pass
-        seen = leaves.seen
+        seen = self._leaves.seen
         integer = _UINT64 if seen & _load.ABOVE_INT64 and not seen & _load.NEGATIVE else _INT64
         python = {_load.BOOL: np.bool, _load.INT: integer, _load.FLOAT: np.float64, _load.COMPLEX: np.complex128}
-        found = self._dtypes | {np.dtype(dtype) for number, dtype in python.items() if seen & number}
+        found = self._resolve.dtypes | {np.dtype(dtype) for number, dtype in python.items() if seen & number}
         if not found:
             return np.dtype(np.float64)
         joined = np.result_type(*found)
         if joined.kind == "f" and all(dtype.kind in "biu" for dtype in found):
             # numpy would round signed and unsigned 64-bit integers to float64.
-            return _INT64 if seen & _load.NEGATIVE or any(dtype.kind == "i" for dtype in self._dtypes) else _UINT64
+            return (
+                _INT64 if seen & _load.NEGATIVE or any(dtype.kind == "i" for dtype in self._resolve.dtypes) else _UINT64
+            )
         return joined
 
     def load(self, target: Array, convert: Convert, *, overflow: str, fresh: bool) -> None:
@@ -100,40 +100,30 @@ class Nested:
             Naming the flat index and the value of the first element that does not fit.
         """
         if not fresh:
-            if any(isinstance(part, np.ndarray) and np.may_share_memory(part, target) for part in self._parts()):
+            overlapping, has_complex = self._survey(target)
+            if overlapping:
                 # Arrays in the list lie in the target: all of them are read before it changes.
                 copied = empty(target.shape, target.dtype)
                 self._convert(copied, copied.dtype, convert, overflow)
                 target[...] = copied
                 return
-            if overflow == "raise":
+            if overflow == "raise" or has_complex:
                 self._convert(None, target.dtype, convert, overflow)
         self._convert(target, target.dtype, convert, overflow)
 
-    def _leaves(self) -> _load.Leaves:
-        return _load.Leaves(self._items, self._resolve)
+    def _survey(self, target: Array) -> tuple[bool, bool]:
+        """Reads everything once, for its errors: does an array in it overlap `target`, are there complex numbers?"""
+        overlapping = has_complex = False
+        for part in self._parts():
+            if isinstance(part, np.ndarray):
+                overlapping |= np.may_share_memory(part, target)
+                has_complex |= part.dtype.kind == "c"
+        return overlapping, has_complex
 
     def _parts(self) -> Iterator[Array | int]:
-        leaves = self._leaves()
-        while (part := leaves.take()) is not None:
+        self._leaves.restart()
+        while (part := self._leaves.take()) is not None:
             yield part
-
-    def _resolve(self, item: object) -> object:
-        if isinstance(item, np.generic) and item.dtype in CODES:
-            self._dtypes.add(item.dtype)
-            return item.item()
-        if isinstance(item, (str, bytes, bytearray)):
-            raise TextError(f"a list of numbers cannot hold {item!r}")
-        try:
-            array = self._memory_of(item)
-        except TypeError:
-            if isinstance(item, Sequence):
-                return list(item)
-            raise
-        if array.dtype.newbyteorder("=") not in CODES:
-            raise TypeError(f"a list of numbers cannot hold an array of {array.dtype}")
-        self._dtypes.add(array.dtype.newbyteorder("="))
-        return array
 
     def _convert(self, target: Array | None, dtype: np.dtype[Any], convert: Convert, overflow: str) -> None:
         """Convert part by part into `target`; without one, only judge."""
@@ -154,6 +144,33 @@ class Nested:
                 position = end
 
 
+class _Resolver:
+    """What an item of a list is that is neither list nor Python number, and which dtypes such items had."""
+
+    __slots__ = ("_memory_of", "dtypes")
+
+    def __init__(self, memory_of: Callable[[object], Array]) -> None:
+        self._memory_of = memory_of
+        self.dtypes: set[np.dtype[Any]] = set()
+
+    def __call__(self, item: object) -> object:
+        if isinstance(item, np.generic) and item.dtype in CODES:
+            self.dtypes.add(item.dtype)
+            return item.item()
+        if isinstance(item, (str, bytes, bytearray)):
+            raise TextError(f"a list of numbers cannot hold {item!r}")
+        try:
+            array = self._memory_of(item)
+        except TypeError:
+            if isinstance(item, Sequence):
+                return list(item)
+            raise
+        if array.dtype.newbyteorder("=") not in CODES:
+            raise TypeError(f"a list of numbers cannot hold an array of {array.dtype}")
+        self.dtypes.add(array.dtype.newbyteorder("="))
+        return array
+
+
 def _blocks(values: Array) -> Iterator[Array]:
     for start in range(0, values.size, _BLOCK):
         yield values.flat[start : start + _BLOCK]
@@ -161,7 +178,7 @@ def _blocks(values: Array) -> Iterator[Array]:
 
 def _first_misfit(part: Array | int, block: Array, place: Array, convert: Convert, position: int) -> ConversionError:
     if isinstance(part, int):
-        return _misfit(position, part, place.dtype)
+        return ConversionError.at(position, part, place.dtype)
     scratch = empty((1,), place.dtype)
     values = block.reshape(-1)
     index = 0
@@ -170,11 +187,7 @@ def _first_misfit(part: Array | int, block: Array, place: Array, convert: Conver
             convert(values[index : index + 1], scratch)
     except ConversionError:
         pass
-    return _misfit(position + index, values[index].item(), place.dtype)
-
-
-def _misfit(position: int, value: object, dtype: np.dtype[Any]) -> ConversionError:
-    return ConversionError(f"element {position} is {value}, which does not fit {dtype}")
+    return ConversionError.at(position + index, values[index].item(), place.dtype)
 
 
 def _stand_in(value: int, dtype: np.dtype[Any], position: int, overflow: str) -> Array:
@@ -184,13 +197,13 @@ def _stand_in(value: int, dtype: np.dtype[Any], position: int, overflow: str) ->
         return np.array([1])
     if kind.is_integer:
         if overflow == "raise":
-            raise _misfit(position, value, dtype)
+            raise ConversionError.at(position, value, dtype)
         if overflow == "wrap":
             return np.array([value & (2**64 - 1)], np.uint64)
         return np.array([2**64 - 1], np.uint64) if value > 0 else np.array([-(2**63)], np.int64)
     number = _nearest_float(value) if kind in (DataType.FLOAT64, DataType.COMPLEX128) else _odd_float(value)
     if overflow == "raise" and math.isinf(number):
-        raise _misfit(position, value, dtype)
+        raise ConversionError.at(position, value, dtype)
     return np.array([number])
 
 

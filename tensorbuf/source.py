@@ -13,6 +13,7 @@ from tensorbuf.doors import dlpack, torch
 from tensorbuf.dtypes import DTypeLike, read_dtype
 from tensorbuf.lists import Convert, Nested, TextError, object_array
 from tensorbuf.memory import empty
+from tensorbuf.rule import UNSET, read_rule
 
 __all__ = ["Source", "array_of", "like", "memory_of", "nd_array", "register"]
 
@@ -195,7 +196,7 @@ class Source:
 
 
 def array_of(
-    x: object, dtype: DTypeLike = None, *, overflow: str = "raise", rounding: str = "truncate", **nan: Any
+    x: object, dtype: DTypeLike = None, *, overflow: str = "raise", rounding: str = "truncate", nan: Any = UNSET
 ) -> Array:
     """The values of any object as an array: its own memory where it has that dtype, else *copied*.
 
@@ -231,11 +232,11 @@ def array_of(
         raise
     if source.array is not None and source.array.dtype == wanted:
         return source.array
-    from tensorbuf import conversion, rule
+    # Not at the top: conversion asks this module what it is given.
+    from tensorbuf.conversion import convert_array
 
     target = empty(source.shape, wanted)
-    how = rule.read_rule(overflow, rounding, nan.get("nan", rule.UNSET))
-    convert = partial(conversion.convert_array, rule=how)
+    convert = partial(convert_array, rule=read_rule(overflow, rounding, nan))
     source.load(target, convert, overflow=overflow, fresh=True)
     return target
 

@@ -18,6 +18,7 @@ cdef extern from "Python.h":
     bint is_tuple "PyTuple_Check"(PyObject *)
     bint is_float "PyFloat_Check"(PyObject *)
     bint is_int "PyLong_Check"(PyObject *)
+    bint is_plain_float "PyFloat_CheckExact"(PyObject *)
     bint is_plain_int "PyLong_CheckExact"(PyObject *)
     bint is_bool "PyBool_Check"(PyObject *)
     double float_value "PyFloat_AS_DOUBLE"(PyObject *)
@@ -62,7 +63,7 @@ cdef extern from *:
     bint small_int "tb_small_int"(PyObject *, int64_t *)
 
 cdef enum:
-    BLOCK = 1024
+    BLOCK = 8192  # few enough to stay in the cache, enough to pay for the call that converts them
     MAX_RANK = 64
 
 # How the values of the present block are held.
@@ -143,18 +144,15 @@ cdef class Leaves:
         for axis in range(self.rank):
             self.sizes[axis] = self.shape[axis]
         self.nodes = [None] * self.rank
+        self.nodes[0] = nested
+        self.restart()
+
+    def restart(self):
+        """Begins again with the first value."""
         self.special = None
         self.seen = 0
-        self.held = NOTHING
-        self.count = 0
-        self.nodes[0] = nested
         self.positions[0] = 0
         self.level = 0
-        # One block serves all four types: 1024 complex numbers.
-        self.block = np.empty(2 * BLOCK)
-        self.floats = <double *>cnp.PyArray_DATA(self.block)
-        self.integers = <int64_t *>self.floats
-        self.naturals = <uint64_t *>self.floats
 
     cdef tuple _first_shape(self, node):
         cdef list shape = []
@@ -179,11 +177,17 @@ cdef class Leaves:
         return self.resolve(item)
 
     def take(self):
-        """The next values in order: a block of at most 1024 in an array that the next call overwrites, an array that
+        """The next values in order: a block of at most 8192 in an array that the next call overwrites, an array that
         was an item, or an int beyond 64 bits. None at the end.
 
         Raises ValueError where the sequence is ragged, and whatever `resolve` raises.
         """
+        if self.block is None:
+            # It serves all four types.
+            self.block = np.empty(2 * BLOCK)
+            self.floats = <double *>cnp.PyArray_DATA(self.block)
+            self.integers = <int64_t *>self.floats
+            self.naturals = <uint64_t *>self.floats
         self.held = NOTHING
         self.count = 0
         while self.special is None and self.level >= 0 and self.count < BLOCK:
@@ -256,14 +260,16 @@ cdef class Leaves:
             if self.special is not None:
                 break
             if self.held == INT64:
-                position = self._read_small_ints(sequence, position)
+                position = self._read_plain_ints(sequence, position)
+            elif self.held == FLOAT64:
+                position = self._read_plain_floats(sequence, position)
         self.positions[self.level] = position
         return taken != 0
 
-    cdef Py_ssize_t _read_small_ints(self, PyObject *sequence, Py_ssize_t position) noexcept:
+    cdef Py_ssize_t _read_plain_ints(self, PyObject *sequence, Py_ssize_t position) noexcept:
         """Reads on as long as the items are plain ints that are read inline; the position after them."""
-        cdef Py_ssize_t end = min(_length(sequence), position + BLOCK - self.count)
         cdef Py_ssize_t start = position
+        cdef Py_ssize_t end = min(_length(sequence), position + BLOCK - self.count)
         cdef int64_t *target = self.integers + self.count
         cdef int64_t value, signs = 0
         cdef PyObject *item
@@ -277,6 +283,23 @@ cdef class Leaves:
         if position > start:
             self.count += position - start
             self.seen |= SEEN_INT | (SEEN_NEGATIVE if signs < 0 else 0)
+        return position
+
+    cdef Py_ssize_t _read_plain_floats(self, PyObject *sequence, Py_ssize_t position) noexcept:
+        """The same for plain floats."""
+        cdef Py_ssize_t start = position
+        cdef Py_ssize_t end = min(_length(sequence), position + BLOCK - self.count)
+        cdef double *target = self.floats + self.count
+        cdef PyObject *item
+        while position < end:
+            item = _item(sequence, position)
+            if not is_plain_float(item):
+                break
+            target[position - start] = float_value(item)
+            position += 1
+        if position > start:
+            self.count += position - start
+            self.seen |= SEEN_FLOAT
         return position
 
     cdef inline int _read(self, PyObject *item, bint python_number) except -1:
