@@ -18,6 +18,7 @@ from tensorbuf.nd_array import (
 )
 from tensorbuf.sequence import NdArraySequence
 from tensorbuf.shape import Shape
+from tensorbuf.shaped_array import ShapedArray, ShapedArraySlice
 from tensorbuf.tensor_buffer import TensorBuffer
 
 __all__ = [
@@ -36,6 +37,8 @@ __all__ = [
     "ReadOnlyError",
     "Shape",
     "ShapeError",
+    "ShapedArray",
+    "ShapedArraySlice",
     "ShortNdArray",
     "TensorBuffer",
     "cast",

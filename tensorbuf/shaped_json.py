@@ -1,0 +1,123 @@
+"""Arrays as JSON: `{"shape": [...], "scalars": [...]}`, the form of Swift's Codable."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tensorbuf.descriptions import plain_text, python_values
+from tensorbuf.dtypes import DataType
+
+__all__ = ["check_finite", "decode", "encode", "numbers", "to_dict"]
+
+Array = np.ndarray[Any, Any]
+
+_NAMES = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+
+
+def _check(array: Array, non_finite: str) -> None:
+    _check_choice(non_finite)
+    if DataType.of(array.dtype).is_complex:
+        raise TypeError(f"JSON has no {array.dtype} numbers; encode the real and the imaginary part")
+
+
+def _check_choice(non_finite: str) -> None:
+    if non_finite not in ("raise", "string"):
+        raise ValueError(f'non_finite is "raise" or "string", got {non_finite!r}')
+
+
+def _no_number(position: int, what: object) -> ValueError:
+    return ValueError(f'scalar {position} is {what}, which JSON has no number for; take non_finite="string"')
+
+
+def encode(array: Array, non_finite: str) -> str:
+    """The JSON text of a C-contiguous array."""
+    _check(array, non_finite)
+    scalars = plain_text(array)
+    # Of all texts of numbers only those of NaN and the infinities have an n.
+    if array.dtype != np.bool and (found := scalars.find("n")) >= 0:
+        if non_finite == "raise":
+            position = scalars.count(",", 0, found)
+            raise _no_number(position, array.reshape(-1)[position])
+        scalars = scalars.replace("nan", '"nan"').replace("inf", '"inf"').replace('-"inf"', '"-inf"')
+    return f'{{"shape": {list(array.shape)}, "scalars": [{scalars}]}}'
+
+
+def to_dict(array: Array, non_finite: str) -> dict[str, list[Any]]:
+    """What `encode` writes, as Python lists and numbers."""
+    _check(array, non_finite)
+    scalars = python_values(array)
+    if DataType.of(array.dtype).is_floating:
+        for position in np.flatnonzero(~np.isfinite(array.reshape(-1))):
+            if non_finite == "raise":
+                raise _no_number(int(position), scalars[position])
+            scalars[position] = str(scalars[position])
+    return {"shape": list(array.shape), "scalars": scalars}
+
+
+def decode(text: str | bytes) -> dict[str, Any]:
+    """The object that a JSON text stands for, with both keys.
+
+    Raises
+    ------
+    TypeError
+        If `text` is no text.
+    ValueError
+        If it is no JSON (the bare tokens NaN and Infinity are none), no object, or lacks a key.
+    """
+    if not isinstance(text, (str, bytes)):
+        raise TypeError(f"JSON is a str or bytes, got a {type(text).__name__}")
+    try:
+        decoded = json.loads(text, parse_constant=_refuse)
+    except RecursionError:
+        raise ValueError("the JSON text is nested too deep to be an array") from None
+    if not isinstance(decoded, dict):
+        raise ValueError(f"an array is a JSON object with the keys shape and scalars, got a {type(decoded).__name__}")
+    return decoded
+
+
+def _refuse(token: str) -> None:
+    raise ValueError(f"{token} is no JSON; non-finite numbers are encoded as strings")
+
+
+def numbers(decoded: Mapping[str, Any], non_finite: str) -> tuple[Any, list[Any]]:
+    """The shape and the scalars of a decoded object, the names of NaN and the infinities as floats.
+
+    Raises
+    ------
+    TypeError
+        If it is no mapping, or `scalars` is no list.
+    ValueError
+        If a key is missing, or a scalar is text that names no number or may not.
+    """
+    _check_choice(non_finite)
+    if not isinstance(decoded, Mapping):
+        raise TypeError(f"expected a mapping with the keys shape and scalars, got a {type(decoded).__name__}")
+    for key in ("shape", "scalars"):
+        if key not in decoded:
+            raise ValueError(f"an array has the keys shape and scalars, and {key} is missing")
+    scalars = decoded["scalars"]
+    if not isinstance(scalars, list):
+        raise TypeError(f"scalars is a list of numbers, got a {type(scalars).__name__}")
+    if str in set(map(type, scalars)):
+        scalars = [_number(position, scalar, non_finite) for position, scalar in enumerate(scalars)]
+    return decoded["shape"], scalars
+
+
+def _number(position: int, scalar: Any, non_finite: str) -> Any:
+    if not isinstance(scalar, str):
+        return scalar
+    if non_finite == "string" and scalar in _NAMES:
+        return _NAMES[scalar]
+    raise ValueError(f'scalar {position} is {scalar!r}; only with non_finite="string" may it be nan, inf or -inf')
+
+
+def check_finite(array: Array, non_finite: str) -> None:
+    """ValueError where a scalar is not finite, and `non_finite` is "raise"."""
+    if non_finite == "raise" and DataType.of(array.dtype).is_floating and not (finite := np.isfinite(array)).all():
+        position = int(finite.argmin())
+        raise _no_number(position, array[position])
