@@ -137,7 +137,8 @@ class DataType(enum.Enum):
         """
         if isinstance(dtype, cls):
             return dtype
-        return _MEMBERS[native_dtype(dtype)]
+        member = _MEMBERS.get(dtype) if isinstance(dtype, np.dtype) else None
+        return member or _MEMBERS[native_dtype(dtype)]
 
 
 _MEMBERS = {member.numpy_dtype: member for member in DataType}

@@ -11,13 +11,13 @@ from typing import Any, Self
 import numpy as np
 
 from tensorbuf import memory
-from tensorbuf._kernels.exporter import Exporter
+from tensorbuf._kernels.flat import Flat
 from tensorbuf._kernels.memory import layout
 from tensorbuf.conversion import convert_array
 from tensorbuf.dtypes import DataType, DTypeLike, numeric_dtype
 from tensorbuf.errors import ShapeError
 from tensorbuf.rule import UNSET, read_rule
-from tensorbuf.source import Source, array_of, register
+from tensorbuf.source import Source, register
 
 __all__ = ["TensorBuffer"]
 
@@ -31,7 +31,7 @@ _INT32 = np.dtype(np.int32)
 _SHOWN = 6
 
 
-class TensorBuffer(Exporter):
+class TensorBuffer(Flat):
     """A typed tensor over raw bytes, as TensorFlow Lite Support's ``TensorBuffer``.
 
     Made by `create_fixed_size`, `create_dynamic` or `create_from`. The memory is one C-contiguous block: its own (on a
@@ -323,20 +323,16 @@ class TensorBuffer(Exporter):
             raise IndexError(f"flat index {position} is out of range for {size} elements")
         return position + size if position < 0 else position
 
-    def __len__(self) -> int:
-        return self._array.size
-
-    def __getitem__(self, index: int) -> Any:
-        return self._array.item(self._position(index))
-
     @memory.releasing
-    def __setitem__(self, index: int, value: Any) -> None:
-        position = self._position(index)
-        number = array_of(value, self._array.dtype, overflow="saturate")
-        if number.ndim != 0:
+    def _store(self, position: int, value: object) -> None:
+        """Convert one number into an element, in memory of its own if that is read-only."""
+        source = Source(value)
+        if source.shape != ():
             raise TypeError(f"an element takes one number, got {type(value).__name__}")
+        number = memory.empty((), self._array.dtype)
+        source.load(number, _convert, overflow="saturate", fresh=True)
         array = self._array if self._array.flags.writeable else _copied(self._array)
-        _convert(number, array.reshape(-1)[position : position + 1].reshape(()))
+        array.reshape(-1)[position] = number
         self._array = array
 
     def __iter__(self) -> Iterator[Any]:

@@ -160,6 +160,49 @@ def test_assignment_converts(data_type, value, stored):
     assert bytes(other.buffer) == bytes(tensor.buffer)
 
 
+@pytest.mark.parametrize("data_type", [member for member in NUMERIC if member.is_integer])
+def test_assigned_ints_saturate_at_the_limits(data_type):
+    least, most = data_type.min, data_type.max
+    tensor = TensorBuffer.create_fixed_size((), data_type)
+    for value in (least, most, least + 1, most - 1, least - 1, most + 1, 0, -1, 2**63, -(2**63), 2**64, 10**30):
+        tensor[0] = value
+        assert tensor[0] == min(max(value, least), most)
+
+
+@pytest.mark.parametrize("name", ["float32", "float64"])
+def test_assigned_floats_are_loaded_floats(name):
+    largest = float(np.finfo(np.float32).max)
+    least = float(np.finfo(np.float32).smallest_normal)
+    numbers = [0.0, 0.1, 1 / 3, largest, largest * (1 + 2**-26), largest * 1.1, least, least / 3, 1e-46, math.inf]
+    assigned, stored = (TensorBuffer.create_fixed_size((2 * len(numbers) + 1,), name) for _ in range(2))
+    numbers += [-number for number in numbers] + [math.nan]
+    stored.load_array(numbers)
+    for index, number in enumerate(numbers):
+        assigned[index] = number
+    assert bytes(assigned.buffer) == bytes(stored.buffer)
+
+
+class Shrinks:
+    """An index that gives its buffer other memory while it is read."""
+
+    def __init__(self, tensor, size):
+        self.tensor, self.size = tensor, size
+
+    def __index__(self):
+        self.tensor.load_array(range(self.size), (self.size,))
+        return 900
+
+
+@pytest.mark.parametrize("size", [10, 1000])
+def test_an_index_that_changes_the_buffer_reaches_no_other_memory(size):
+    tensor = loaded([1, 2, 3], "int64")
+    with pytest.raises(IndexError):
+        tensor[Shrinks(tensor, size)]
+    with pytest.raises(IndexError):
+        loaded([1, 2, 3], "int64")[Shrinks(tensor, size)] = 5
+    assert list(tensor) == list(range(size))
+
+
 @pytest.mark.parametrize("value", [None, "1", b"1", {}, [1, 2], [], object(), 1j])
 def test_what_cannot_be_assigned(value):
     tensor = loaded([1, 2, 3], "float32")

@@ -9,15 +9,14 @@ is left to the methods that the Python class has for it.
 """
 
 cimport numpy as cnp
-from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
 from cython cimport final
-from libc.math cimport isinf
 from libc.stdint cimport int64_t
 
 from tensorbuf._kernels.exporter cimport Exporter
+from tensorbuf._kernels.scalar cimport fits_as_it_is
 from tensorbuf._kernels.select cimport (
     ELLIPSIS,
     FITS,
@@ -347,7 +346,7 @@ cdef class Indexed(Exporter):
         cdef cnp.ndarray array = self._array
         if not cnp.PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE:
             self._refuse_write()
-        if not _fits_as_it_is(value, array.descr):
+        if not fits_as_it_is(value, array.descr):
             value = self._checked(value)
         cnp.PyArray_SETITEM(array, at, value)
         return 0
@@ -434,24 +433,3 @@ cdef bint _is_ours_alone(Indexed element):
         and Py_REFCNT(<PyObject *>array) == 2
         and cnp.PyArray_ISALIGNED(array)
     )
-
-
-cdef bint _fits_as_it_is(value, cnp.dtype dtype) except *:
-    """True for the commonest values that an element of `dtype` can take without a further look."""
-    cdef int kind = dtype.type_num, overflow = 0
-    if kind == cnp.NPY_DOUBLE:
-        return PyFloat_CheckExact(value)
-    if kind == cnp.NPY_FLOAT and PyFloat_CheckExact(value):
-        return isinf(<double>value) or not isinf(<float><double>value)
-    if kind == cnp.NPY_BOOL:
-        return value is True or value is False
-    if not (cnp.PyTypeNum_ISINTEGER(kind) and PyLong_CheckExact(value)):
-        return False
-    cdef long long number = PyLong_AsLongLongAndOverflow(value, &overflow)
-    if overflow:
-        return False
-    cdef int bits = 8 * <int>dtype.itemsize
-    if cnp.PyTypeNum_ISUNSIGNED(kind):
-        return number >= 0 and (bits == 64 or number >> bits == 0)
-    number >>= bits - 1
-    return number == 0 or number == -1
