@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from typing import TYPE_CHECKING, Any, SupportsIndex
@@ -9,10 +10,10 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import numpy as np
 
 from tensorbuf._kernels import memory as _memory
+from tensorbuf._kernels.view import wrapped
 from tensorbuf.dtypes import DataType, DTypeLike, read_dtype
 from tensorbuf.errors import ShapeError
 from tensorbuf.memory import ShapeLike, check_integer, check_layout, check_shape, releasing
-from tensorbuf.source import nd_array
 
 if TYPE_CHECKING:
     from tensorbuf.nd_array import NdArray
@@ -95,7 +96,7 @@ def frombuffer(
         # As `releasing` does, at no cost for the calls that succeed.
         array = buffer = None
         raise
-    result: NdArray = nd_array(array)
+    result: NdArray = wrapped(array)
     if requires_grad:
         result._requires_grad = True
     return result
@@ -155,10 +156,11 @@ def from_memory(
     _check_offset(start, nbytes)
     strides = _check_rows(dims, read, start, stride, nbytes)
     pinned = _memory.vector(buffer, _BYTE, -1, 0)
-    result: NdArray = nd_array(np.ndarray(dims, read, buffer=pinned, offset=start, strides=strides))
+    result: NdArray = wrapped(np.ndarray(dims, read, buffer=pinned, offset=start, strides=strides))
     return result
 
 
+@functools.lru_cache(maxsize=512)
 def _readable(dtype: DTypeLike) -> np.dtype[Any]:
     read = read_dtype(dtype)
     if read == _OBJECT:

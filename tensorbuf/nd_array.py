@@ -9,6 +9,7 @@ from typing import Any, Self, SupportsIndex, cast
 
 import numpy as np
 
+from tensorbuf._kernels.view import use_classes, wrapped
 from tensorbuf.assignment import assigned, assigned_objects, check_object, same_dtype
 from tensorbuf.conversion import convert
 from tensorbuf.dtypes import DTypeLike, native_dtype
@@ -92,11 +93,11 @@ class NdArray(View):
     @staticmethod
     def _wrap(array: Array, *, element_type: type | None = None, requires_grad: bool = False) -> NdArray:
         """The NdArray, of the subclass for its dtype, that *shares* the memory of `array`."""
-        wrapped = View.__new__(_CLASSES.get(array.dtype.newbyteorder("="), NdArray))
-        wrapped._array = array
-        wrapped._element_type = element_type or object if array.dtype.hasobject else None
-        wrapped._requires_grad = requires_grad
-        return wrapped
+        result: NdArray = wrapped(array)
+        if element_type is not None and array.dtype.hasobject:
+            result._element_type = element_type
+        result._requires_grad = requires_grad
+        return result
 
     @property
     def requires_grad(self) -> bool:
@@ -369,6 +370,7 @@ _CLASSES = {np.dtype(dtype): _typed(name, np.dtype(dtype)) for name, dtype in _T
     BooleanNdArray,
 ) = _CLASSES.values()
 
-register(NdArray, lambda x: x._values(), lambda array, _: NdArray._wrap(array))
+use_classes(NdArray, _CLASSES)
+register(NdArray, lambda x: x._values(), lambda array, _: wrapped(array))
 # What has no kind of its own (lists, bytes, arrays of other packages) comes back as an NdArray.
-register(object, np.asarray, lambda array, _: NdArray._wrap(array))
+register(object, np.asarray, lambda array, _: wrapped(array))

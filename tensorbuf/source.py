@@ -15,7 +15,7 @@ from tensorbuf.lists import Convert, Nested, TextError, object_array
 from tensorbuf.memory import empty
 from tensorbuf.rule import UNSET, read_rule
 
-__all__ = ["Source", "array_of", "like", "memory_of", "nd_array", "register"]
+__all__ = ["Source", "array_of", "like", "memory_of", "register"]
 
 _OBJECT = np.dtype(object)
 
@@ -61,11 +61,6 @@ def _kind(x: object) -> _Kind | None:
 def like(x: object, array: Array) -> Any:
     """`array` as the kind that `x` is, *sharing* its memory; an NdArray where `x` is of no kind of its own."""
     return (_kind(x) or _KINDS[object]).from_memory(array, x)
-
-
-def nd_array(array: Array) -> Any:
-    """The NdArray that *shares* the memory of `array`."""
-    return _KINDS[object].from_memory(array, None)
 
 
 def memory_of(x: object) -> Array:

@@ -433,3 +433,30 @@ cdef bint _is_ours_alone(Indexed element):
         and Py_REFCNT(<PyObject *>array) == 2
         and cnp.PyArray_ISALIGNED(array)
     )
+
+
+# The class of each of numpy's type numbers that has one of its own.
+cdef dict _typed = {}
+cdef object _plain = None
+
+
+def use_classes(plain, dict typed):
+    """Tell `wrapped` the classes: for each dtype that has one of its own, and for all others."""
+    global _plain
+    _plain = plain
+    for dtype, cls in typed.items():
+        # Two of numpy's types have the same elements where C's do, long and long long.
+        for letter in "?bhilqfd":
+            found = cnp.PyArray_DescrFromType(ord(letter))
+            if found == dtype:
+                _typed[found.num] = cls
+
+
+def wrapped(cnp.ndarray array):
+    """The array as an object of the class for its dtype, which *shares* its memory."""
+    cls = _typed.get(cnp.PyArray_TYPE(array), _plain)
+    cdef Indexed made = (<PyTypeObject *>Indexed).tp_new(cls, <PyObject *>(), NULL)
+    made._array = array
+    if PyDataType_REFCHK(array.descr):
+        made._element_type = object
+    return made
