@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any, NoReturn, Self
 
@@ -230,6 +231,12 @@ class Converter:
         converter = cls.__new__(cls)
         converter._set(plan)
         return converter
+
+    def _with(self, layout: str | None, overflow: str, rounding: str, nan: Any) -> Self:
+        """The same arithmetic with any layout and rule, for the command line, whose options combine freely."""
+        rule = read_rule(overflow, rounding, nan)
+        mode = WRAP if overflow == "wrap" else self._plan.mode
+        return self._of(dataclasses.replace(self._plan, layout=read_layout(layout), rule=rule, mode=mode))
 
     def _set(self, plan: Plan) -> None:
         object.__setattr__(self, "_plan", plan)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import mmap
 import os
 import sys
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +46,7 @@ def header(shape: tuple[int, ...], dtype: np.dtype[Any], *, fortran_order: bool 
     return start + len(text).to_bytes(2, "little") + text.encode("ascii")
 
 
-def read_header(file: BinaryIO) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
+def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
     """Read shape, dtype (with its byte order) and whether the order is Fortran's; leaves `file` at the elements.
 
     Raises
@@ -98,7 +98,7 @@ def map_array(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
     return np.ndarray(shape, dtype, buffer=mapping, offset=offset, order="F" if fortran_order else "C")
 
 
-def read_array(file: BinaryIO) -> npt.NDArray[Any]:
+def read_array(file: IO[bytes]) -> npt.NDArray[Any]:
     """Read an array from a file that need not be seekable, such as a member of an archive.
 
     Raises

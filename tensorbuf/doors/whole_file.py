@@ -47,7 +47,7 @@ def whole_file(path: str | os.PathLike[str], *, replace: bool) -> Iterator[Binar
     # Cut, since a name may be as long as the file system allows.
     temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(6)}.part")
     try:
-        with open(temporary, "x+b") as file:
+        with _create(temporary, path) as file:
             yield file
         _refuse_existing(target, path, replace)
         if target.exists():
@@ -61,3 +61,10 @@ def whole_file(path: str | os.PathLike[str], *, replace: bool) -> Iterator[Binar
 def _refuse_existing(target: Path, path: str | os.PathLike[str], replace: bool) -> None:
     if not replace and target.exists():
         raise FileExistsError(errno.EEXIST, "there is a file of that name already", os.fspath(path))
+
+
+def _create(temporary: Path, path: str | os.PathLike[str]) -> BinaryIO:
+    try:
+        return open(temporary, "x+b")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None

@@ -80,7 +80,7 @@ def test_a_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError), whole_file(tmp_path / "none" / "out.bin", replace=True):
+    with pytest.raises(FileNotFoundError, match=r"out\.bin"), whole_file(tmp_path / "none" / "out.bin", replace=True):
         raise AssertionError("the block must not be entered")
 
 

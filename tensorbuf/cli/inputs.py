@@ -1,0 +1,97 @@
+"""Opening an input by its address."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import zipfile
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+import numpy as np
+import numpy.typing as npt
+
+from tensorbuf.cli.address import Address, Format
+from tensorbuf.cli.frames import ArrayFrames, Frames, RawFrames
+from tensorbuf.cli.images import read_image
+from tensorbuf.cli.streams import standard_input
+from tensorbuf.doors.npy import map_array, read_array
+from tensorbuf.errors import ShapeError
+
+__all__ = ["open_frames"]
+
+
+@contextlib.contextmanager
+def open_frames(
+    address: Address,
+    dtype: np.dtype[Any] | None,
+    shape: tuple[int, ...] | None,
+    may_split: Callable[[int], bool] = bool,
+) -> Iterator[Frames]:
+    """Open an input as frames.
+
+    Parameters
+    ----------
+    address : Address
+        What to open.
+    dtype, shape : dtype or None, tuple of int or None
+        The element type, and the shape of one frame. Raw input needs both; another one knows its own, and those that
+        are given must be the same.
+    may_split : callable
+        Given the rank of an array, whether its elements on axis 0 may be taken one by one.
+
+    Raises
+    ------
+    click.UsageError
+        If raw input has no `dtype` or `shape`, or a file of several arrays no member.
+    ShapeError, TypeError
+        If a file holds another shape or type than was given.
+    OSError, ValueError
+        If the input is missing or cannot be read.
+    """
+    if address.format is Format.RAW:
+        if dtype is None or shape is None:
+            raise click.UsageError(f"{address.path} is raw input: --from and --shape must say what one frame is")
+        with _open_raw(address) as (file, nbytes):
+            yield RawFrames(file, shape, dtype, nbytes)
+        return
+    array = _read_array(address)
+    if dtype is not None and dtype != array.dtype:
+        raise TypeError(f"{address.path} holds {array.dtype}, not {dtype} as --from says")
+    if shape is not None and shape != array.shape:
+        raise ShapeError(f"{address.path} has the shape {array.shape}, not {shape} as --shape says")
+    yield ArrayFrames(array, stacked=array.size > 0 and may_split(array.ndim))
+
+
+@contextlib.contextmanager
+def _open_raw(address: Address) -> Iterator[tuple[Any, int | None]]:
+    with standard_input() if address.is_standard_stream else open(address.path, "rb", buffering=0) as file:
+        status = os.fstat(file.fileno())
+        yield file, status.st_size - file.tell() if stat.S_ISREG(status.st_mode) else None
+
+
+def _read_array(address: Address) -> npt.NDArray[Any]:
+    if address.format is Format.IMAGE:
+        return read_image(address.path)
+    try:
+        return map_array(address.path) if address.format is Format.NPY else _read_member(address)
+    except (ValueError, TypeError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{address.path}: {error}") from None
+
+
+def _read_member(address: Address) -> npt.NDArray[Any]:
+    with zipfile.ZipFile(address.path) as archive:
+        names = [name.removesuffix(".npy") for name in archive.namelist()]
+        name = address.member if address.member is not None else _only(address, names)
+        if name not in names:
+            raise ValueError(f"no array {name!r} in it; there are {', '.join(names)}")
+        with archive.open(name + ".npy") as file:
+            return read_array(file)
+
+
+def _only(address: Address, names: list[str]) -> str:
+    if len(names) != 1:
+        raise click.UsageError(f"{address.path} holds {len(names)} arrays; name one, as in {address.path}:{names[0]}")
+    return names[0]
