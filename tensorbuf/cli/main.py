@@ -12,6 +12,8 @@ from typing import NoReturn
 import click
 
 from tensorbuf.cli.convert import convert
+from tensorbuf.cli.info import info
+from tensorbuf.cli.view import view
 
 __all__ = ["main", "run"]
 
@@ -22,7 +24,7 @@ def command() -> None:
     """Typed tensors over raw bytes, exact conversion between dtypes."""
 
 
-for sub_command in (convert,):
+for sub_command in (convert, info, view):
     command.add_command(sub_command)
 
 
