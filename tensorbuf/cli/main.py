@@ -12,6 +12,7 @@ from typing import NoReturn
 import click
 
 from tensorbuf.cli.convert import convert
+from tensorbuf.cli.demo import demo
 from tensorbuf.cli.info import info
 from tensorbuf.cli.view import view
 
@@ -24,7 +25,7 @@ def command() -> None:
     """Typed tensors over raw bytes, exact conversion between dtypes."""
 
 
-for sub_command in (convert, info, view):
+for sub_command in (convert, info, view, demo):
     command.add_command(sub_command)
 
 

@@ -1,0 +1,1 @@
+"""The sample photograph; README.md beside it says where it comes from."""
