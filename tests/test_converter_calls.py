@@ -15,7 +15,7 @@ import twin
 from layouts import LAYOUTS, Layout, copy_bits, placed
 from patterns import sample
 
-from tensorbuf import ConversionError, Converter, NdArray, TensorBuffer, convert
+from tensorbuf import ConversionError, Converter, NdArray, ShapedArray, TensorBuffer, convert
 
 MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 
@@ -213,6 +213,7 @@ def test_kinds_come_back():
     assert isinstance(plan([1.5, 2]), NdArray)
     assert isinstance(plan(b"\x01\x02"), NdArray)
     assert plan(3).tolist() == 6
+    assert type(plan(ShapedArray(shape=[2], scalars=[1.0, 2.0]))) is ShapedArray
     buffer = TensorBuffer.create_fixed_size((2,), "float32")
     buffer.load_array([1, 2])
     got = plan(buffer)
