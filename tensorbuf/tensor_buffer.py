@@ -277,6 +277,9 @@ class TensorBuffer(Flat):
         sizes = memory.check_shape(shape)
         if sizes != own and not self._is_dynamic:
             raise ShapeError(f"the shape is fixed to {own}, got {sizes}; create_dynamic makes one that takes any")
+        if 0 in sizes:
+            # ShapeError where numpy cannot have such an array, although it takes no bytes.
+            memory.empty(sizes, self._array.dtype)
         return sizes
 
     def get_float_array(self) -> Array:
@@ -340,7 +343,7 @@ class TensorBuffer(Flat):
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TensorBuffer):
-            return NotImplemented
+            return False
         mine, theirs = self._array, other._array
         return mine.shape == theirs.shape and mine.dtype == theirs.dtype and bool((mine == theirs).all())
 

@@ -138,6 +138,20 @@ def test_sizes_do_not_wrap_around(shape):
     assert (dynamic.shape, dynamic.flat_size) == ((0,), 0)
 
 
+@pytest.mark.parametrize("shape", [(2**62, 2**62, 0), (0, 2**63 - 1, 2)])
+def test_empty_shapes_that_no_array_has(shape):
+    dynamic = TensorBuffer.create_dynamic("uint8")
+    for call in (
+        lambda: TensorBuffer.create_fixed_size(shape, "uint8"),
+        lambda: dynamic.load_array([], shape),
+        lambda: dynamic.load_array(np.zeros(0), shape),
+        lambda: dynamic.load_buffer(b"", shape),
+    ):
+        with pytest.raises(ShapeError):
+            call()
+    assert dynamic.shape == (0,)
+
+
 @pytest.mark.parametrize("shape", [(2**32, 2**32), (2**62,), (2**70,), (2**61, 2), (2**40, 2**40)])
 def test_what_cannot_be_allocated(shape):
     with pytest.raises((ShapeError, MemoryError)):
@@ -154,6 +168,10 @@ def test_there_is_no_constructor():
         TensorBuffer()
     with pytest.raises(TypeError):
         TensorBuffer((2, 3), "float32")
+    bare = TensorBuffer.__new__(TensorBuffer)
+    assert (len(bare), bare.nbytes) == (0, 0)
+    with pytest.raises(IndexError):
+        bare[0]
 
 
 @pytest.mark.parametrize(
@@ -257,8 +275,9 @@ def test_equality_looks_at_shape_type_and_numbers():
     assert loaded([1, math.nan], "float32") != loaded([1, math.nan], "float32")
     not_a_number = loaded([math.nan], "bfloat16")
     assert not_a_number != not_a_number  # NaN differs also from itself
-    for other in (None, 0, [[0, 1], [2, 3]], fixed.to_numpy().tolist(), "text"):
-        assert fixed != other
+    for other in (None, 0, [[0, 1], [2, 3]], fixed.to_numpy(), fixed.buffer, "text"):
+        assert (fixed == other) is False
+        assert (fixed != other) is True
 
 
 def test_equality_of_empty_buffers_compares_shapes():

@@ -5,6 +5,8 @@ out of the ordinary (an index that is no int or out of range, a value to be conv
 methods that the Python class has for it.
 """
 
+import numpy as np
+
 cimport numpy as cnp
 from cpython.long cimport PyLong_CheckExact
 
@@ -16,12 +18,19 @@ cnp.import_array()
 cdef extern from "Python.h":
     Py_ssize_t PyNumber_AsSsize_t(object, void *) except? -1
 
+# What an object has that was made past its class' ways to make one.
+cdef object _NOTHING = np.empty(0, np.uint8)
+
 
 cdef class Flat(Exporter):
     """Elements of a C-contiguous numpy array, which they share, by their positions in row-major order."""
 
+    def __cinit__(self):
+        self._array = _NOTHING
+
     def __len__(self):
-        return cnp.PyArray_SIZE(<cnp.ndarray>self._array)
+        cdef cnp.ndarray array = self._array
+        return cnp.PyArray_SIZE(array)
 
     def __getitem__(self, index):
         cdef cnp.ndarray array = self._array
