@@ -1,6 +1,7 @@
 """Typed tensors over raw bytes, exact conversion between dtypes, zero-copy views."""
 
 from tensorbuf import index
+from tensorbuf.bitcasting import bitcast
 from tensorbuf.buffers import from_memory, frombuffer
 from tensorbuf.conversion import cast, convert, saturate_cast
 from tensorbuf.converter import Converter
@@ -41,6 +42,7 @@ __all__ = [
     "ShapedArraySlice",
     "ShortNdArray",
     "TensorBuffer",
+    "bitcast",
     "cast",
     "convert",
     "from_memory",

@@ -27,6 +27,7 @@ cdef extern from "numpy/arrayobject.h":
     object PyArray_NewFromDescr(PyTypeObject *, cnp.dtype, int, cnp.npy_intp *, cnp.npy_intp *, void *, int, object)
     int NPY_ARRAY_CARRAY
     int NPY_ARRAY_CARRAY_RO
+    int NPY_ARRAY_WRITEABLE
 
 cdef extern from "Python.h":
     Py_ssize_t PY_SSIZE_T_MAX
@@ -216,6 +217,64 @@ def vector(exporter, cnp.dtype dtype, count, offset):
         return None
     cdef cnp.npy_intp size = length
     return _array_on(pin, pin.data + start, dtype, 1, &size, pin.writable)
+
+
+cpdef object reinterpreted(cnp.ndarray array, cnp.dtype dtype):
+    """`array` read as `dtype`, without a copy; both hold no objects.
+
+    Equal item sizes keep the shape. A smaller item of `dtype` appends an axis of the ratio. A larger one takes away the
+    last axis, which must be exactly the ratio long: None where it is not, or is not contiguous in itself.
+    """
+    cdef cnp.npy_intp dims[cnp.NPY_MAXDIMS]
+    cdef cnp.npy_intp strides[cnp.NPY_MAXDIMS]
+    cdef int rank = cnp.PyArray_NDIM(array)
+    cdef cnp.npy_intp given = cnp.PyArray_ITEMSIZE(array), wanted = dtype.itemsize
+    cdef int axis
+    if given < wanted:
+        rank -= 1
+        if rank < 0 or cnp.PyArray_DIM(array, rank) * given != wanted or cnp.PyArray_STRIDE(array, rank) != given:
+            return None
+    for axis in range(rank):
+        dims[axis] = cnp.PyArray_DIM(array, axis)
+        strides[axis] = cnp.PyArray_STRIDE(array, axis)
+    if given > wanted:
+        if rank == cnp.NPY_MAXDIMS:
+            return None
+        dims[rank] = given // wanted
+        strides[rank] = wanted
+        rank += 1
+    Py_INCREF(dtype)
+    cdef int flags = cnp.PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE
+    view = PyArray_NewFromDescr(&PyArray_Type, dtype, rank, dims, strides, cnp.PyArray_DATA(array), flags, None)
+    cnp.set_array_base(view, array)
+    return view
+
+
+# What `reinterpreted_at_once` knows: the target of each dtype-like, and which of numpy's type numbers are sources.
+cdef dict _targets = {}
+cdef bint[1024] _sources
+
+
+def remember(cnp.dtype source, dtype, cnp.dtype target):
+    """Let `reinterpreted_at_once` take arrays of `source`, and `dtype` for `target`."""
+    if source.type_num < 1024:
+        _sources[source.type_num] = True
+        _targets[dtype] = target
+
+
+def reinterpreted_at_once(x, dtype):
+    """`reinterpreted` for a numpy array and a dtype-like that are remembered; None where a closer look is needed."""
+    if type(x) is not cnp.ndarray:
+        return None
+    cdef cnp.ndarray array = x
+    cdef cnp.dtype given = array.descr
+    if given.type_num >= 1024 or not _sources[given.type_num] or not cnp.PyArray_ISNBO(given.byteorder):
+        return None
+    try:
+        target = _targets.get(dtype)
+    except TypeError:
+        return None
+    return None if target is None else reinterpreted(array, target)
 
 
 cdef object _array_on(object base, char *data, cnp.dtype dtype, int rank, cnp.npy_intp *dims, bint writable):
