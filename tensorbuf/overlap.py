@@ -34,22 +34,43 @@ def passes(src: Array, dst: Array) -> Iterator[tuple[Array, Array]] | None:
     """An order in which two arrays that share memory can be converted with nothing overwritten before it is read.
 
     Pairs of views of one shape, to be converted one after the other, each block by block in the order of its items;
-    None where there
-    is no such order, so that `src` has to be copied first.
+    None where there is no such order, so that `src` has to be copied first.
     """
-    if same_places(src, dst):
+    if same_places(src, dst) or src.size == 1:
         return iter([(src, dst)])
+    src, dst = _as_it_lies(src, dst)
     if src.flags.c_contiguous and dst.flags.c_contiguous:
         return _walk(src.reshape(-1), dst.reshape(-1))
+    if src.strides == dst.strides and src.itemsize == dst.itemsize and _rises(src):
+        # All items move by one distance: those move first that lie foremost in its direction.
+        step = -1 if dst.ctypes.data > src.ctypes.data else 1
+        order = (slice(None, None, step),) * src.ndim
+        return iter([(src[order], dst[order])])
     return None
 
 
+def _as_it_lies(src: Array, dst: Array) -> tuple[Array, Array]:
+    """The same pairs of items, in an order in which the source's addresses rise, where that can be."""
+    src, dst = src.squeeze(), dst.squeeze()
+    axes = sorted(range(src.ndim), key=lambda axis: -abs(src.strides[axis]))
+    forward = tuple(slice(None, None, -1 if src.strides[axis] < 0 else 1) for axis in axes)
+    return src.transpose(axes)[forward], dst.transpose(axes)[forward]
+
+
+def _rises(array: Array) -> bool:
+    """Whether each item lies wholly behind the one before."""
+    extent = array.itemsize
+    for size, stride in zip(reversed(array.shape), reversed(array.strides), strict=True):
+        if stride < extent:
+            return False
+        extent = stride * size
+    return True
+
+
 def _walk(src: Array, dst: Array) -> Iterator[tuple[Array, Array]]:
-    # Item i is written `ahead + i * drift` bytes behind the place where it is read. Where that is not positive,
-    # walking forward overwrites
-    # only what has been read; where it is not negative, walking backward does. It changes sign once at most, at item
-    # `turn`, and the front
-    # never reaches what the back still has to read.
+    # Item i is written `ahead + i * drift` bytes behind the place where it is read. Where that is not positive, walking
+    # forward overwrites only what has been read; where it is not negative, walking backward does. It changes sign once
+    # at most, at item `turn`, and the front never reaches what the back still has to read.
     ahead = dst.ctypes.data - src.ctypes.data
     drift = dst.itemsize - src.itemsize
     if drift > 0:

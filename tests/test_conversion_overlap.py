@@ -112,6 +112,22 @@ def test_the_same_type_moves_like_memmove(shift):
     check(buffer, source, np.ndarray(10000, np.float32, buffer, 8000 + shift), shift)
 
 
+@pytest.mark.parametrize("to", ["int32", "uint32", "float32"])
+@pytest.mark.parametrize("order", ["C", "F", "M"])
+def test_a_window_moves_within_its_frame(order, to):
+    """Strided, in every direction, by less than its own size."""
+    for rows, columns, gap, backward in ((40, 30, 0, False), (3, 800, 8, False), (800, 3, 0, True), (60, 60, 4, True)):
+        layout = Layout(order=order, gap=gap, backward=backward)
+        frame = (rows + 4, columns + 5, 2)
+        for down, right in ((0, 1), (1, 0), (2, -3), (-1, 2), (-2, -5), (0, 0)):
+            buffer, whole = layout.place(frame, np.dtype(np.float32))
+            target = whole.view(to) if whole.dtype != to else whole
+            source = whole[2 : rows + 2, 5 : columns + 5] if right < 0 else whole[2 : rows + 2, :columns]
+            corner = 2 + down, (5 if right < 0 else 0) + right
+            out = target[corner[0] : corner[0] + rows, corner[1] : corner[1] + columns]
+            check(buffer, source, out, (order, rows, columns, gap, backward, down, right))
+
+
 def test_a_broadcast_source_under_its_own_result():
     buffer = np.zeros(4000, np.uint8)
     row = np.ndarray(50, np.float32, buffer)
