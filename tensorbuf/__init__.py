@@ -1,32 +1,41 @@
 """Typed tensors over raw bytes, exact conversion between dtypes, zero-copy views."""
 
-from tensorbuf import index
+from tensorbuf import databuffers, index, ndarrays
 from tensorbuf.bitcasting import bitcast
 from tensorbuf.buffers import from_memory, frombuffer
 from tensorbuf.conversion import cast, convert, saturate_cast
 from tensorbuf.converter import Converter
+from tensorbuf.data_buffer import DataBuffer
 from tensorbuf.dtypes import DataType
 from tensorbuf.errors import ConversionError, RankError, ReadOnlyError, ShapeError
-from tensorbuf.nd_array import (
+from tensorbuf.layouts import DataLayout
+from tensorbuf.nd_array import NdArray
+from tensorbuf.sequence import NdArraySequence
+from tensorbuf.shape import Shape
+from tensorbuf.shaped_array import ShapedArray, ShapedArraySlice
+from tensorbuf.sparse import SparseNdArray
+from tensorbuf.tensor_buffer import TensorBuffer
+from tensorbuf.typed_arrays import (
     BooleanNdArray,
     ByteNdArray,
     DoubleNdArray,
     FloatNdArray,
     IntNdArray,
     LongNdArray,
-    NdArray,
     ShortNdArray,
 )
-from tensorbuf.sequence import NdArraySequence
-from tensorbuf.shape import Shape
-from tensorbuf.shaped_array import ShapedArray, ShapedArraySlice
-from tensorbuf.tensor_buffer import TensorBuffer
+from tensorbuf.visitor import DataStorageVisitor
+from tensorbuf.window import DataBufferWindow
 
 __all__ = [
     "BooleanNdArray",
     "ByteNdArray",
     "ConversionError",
     "Converter",
+    "DataBuffer",
+    "DataBufferWindow",
+    "DataLayout",
+    "DataStorageVisitor",
     "DataType",
     "DoubleNdArray",
     "FloatNdArray",
@@ -41,12 +50,15 @@ __all__ = [
     "ShapedArray",
     "ShapedArraySlice",
     "ShortNdArray",
+    "SparseNdArray",
     "TensorBuffer",
     "bitcast",
     "cast",
     "convert",
+    "databuffers",
     "from_memory",
     "frombuffer",
     "index",
+    "ndarrays",
     "saturate_cast",
 ]

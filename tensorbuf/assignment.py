@@ -10,7 +10,7 @@ from tensorbuf.dtypes import DataType
 from tensorbuf.errors import ConversionError, ShapeError
 from tensorbuf.source import Source, array_of, memory_of
 
-__all__ = ["assigned", "assigned_objects", "check_object", "same_dtype"]
+__all__ = ["assigned", "assigned_objects", "assigned_scalar", "check_object", "same_dtype"]
 
 Array = np.ndarray[Any, Any]
 
@@ -51,6 +51,13 @@ def assigned(source: Any, dtype: np.dtype[Any]) -> Array:
     if not empty and not _suits(DataType.of(found), DataType.of(dtype)):
         raise TypeError(f"elements of {dtype} do not take values of {found}; convert them first")
     return array_of(source, dtype.newbyteorder("="), overflow="raise")
+
+
+def assigned_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A Python or numpy scalar as a numpy one of the numeric `dtype`; errors as `assigned`."""
+    if not isinstance(value, (bool, int, float, complex, np.generic)):
+        raise TypeError(f"an element of {dtype} takes a number, got {value!r}")
+    return assigned(value, dtype)[()]
 
 
 def assigned_objects(source: Any, rank: int, kind: type) -> Array:

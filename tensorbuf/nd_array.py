@@ -1,4 +1,4 @@
-"""NdArray and its typed subclasses."""
+"""NdArray: an N-dimensional array whose slices are views."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Self, SupportsIndex, cast
 import numpy as np
 
 from tensorbuf._kernels.view import use_classes, wrapped
-from tensorbuf.assignment import assigned, assigned_objects, check_object, same_dtype
+from tensorbuf.assignment import assigned, assigned_objects, assigned_scalar, check_object, same_dtype
 from tensorbuf.conversion import convert
 from tensorbuf.dtypes import DTypeLike, native_dtype
 from tensorbuf.errors import ShapeError
@@ -19,16 +19,7 @@ from tensorbuf.sequence import NdArraySequence
 from tensorbuf.source import array_of, memory_of, register
 from tensorbuf.view import View, copy_elements
 
-__all__ = [
-    "BooleanNdArray",
-    "ByteNdArray",
-    "DoubleNdArray",
-    "FloatNdArray",
-    "IntNdArray",
-    "LongNdArray",
-    "NdArray",
-    "ShortNdArray",
-]
+__all__ = ["NdArray"]
 
 Array = np.ndarray[Any, Any]
 
@@ -300,9 +291,7 @@ class NdArray(View):
         """The value as an element of the array takes it."""
         if self.dtype.hasobject:
             return check_object(value, self._element_type or object)
-        if not isinstance(value, (bool, int, float, complex, np.generic)):
-            raise TypeError(f"an element of {self.dtype} takes a number, got {value!r}")
-        return assigned(value, self.dtype)[()]
+        return assigned_scalar(value, self.dtype)
 
 
 def _made(x: Any, dtype: np.dtype[Any] | None, copy: bool | None) -> NdArray:
@@ -330,47 +319,7 @@ def _unpickled(bits: Array, dtype: np.dtype[Any], read_only: bool, element_type:
     return NdArray._wrap(array, element_type=element_type)
 
 
-# The one table of the typed classes: Java's name of the type, and its dtype.
-_TYPES = {
-    "Byte": np.int8,
-    "Short": np.int16,
-    "Int": np.int32,
-    "Long": np.int64,
-    "Float": np.float32,
-    "Double": np.float64,
-    "Boolean": np.bool,
-}
-# Java streams these three types without boxing them.
-_STREAMED = {"Int", "Long", "Double"}
-
-
-def _typed(name: str, dtype: np.dtype[Any]) -> type[NdArray]:
-    word = name.lower()
-    members = {
-        "__slots__": (),
-        "__module__": __name__,
-        "__doc__": f"An `NdArray` of {dtype}, with `get_{word}` and `set_{word}` for `get_object` and `set_object`.",
-        "_own_dtype": dtype,
-        f"get_{word}": NdArray.get_object,
-        f"set_{word}": NdArray.set_object,
-    }
-    if name in _STREAMED:
-        members[f"stream_of_{word}s"] = NdArray.stream_of_objects
-    return type(f"{name}NdArray", (NdArray,), members)
-
-
-_CLASSES = {np.dtype(dtype): _typed(name, np.dtype(dtype)) for name, dtype in _TYPES.items()}
-(
-    ByteNdArray,
-    ShortNdArray,
-    IntNdArray,
-    LongNdArray,
-    FloatNdArray,
-    DoubleNdArray,
-    BooleanNdArray,
-) = _CLASSES.values()
-
-use_classes(NdArray, _CLASSES)
+use_classes(NdArray, {})
 register(NdArray, lambda x: x._values(), lambda array, _: wrapped(array))
 # What has no kind of its own (lists, bytes, arrays of other packages) comes back as an NdArray.
 register(object, np.asarray, lambda array, _: wrapped(array))

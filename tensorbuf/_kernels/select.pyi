@@ -2,6 +2,7 @@ import enum
 from typing import Any, Self, SupportsIndex
 
 import numpy as np
+from typing_extensions import disjoint_base
 
 class Kind(enum.IntFlag):
     POINT = 0
@@ -24,6 +25,7 @@ class Problem(enum.IntFlag):
     TOO_DEEP = 6
     NO_SELECTOR = 7
 
+@disjoint_base
 class Selector:
     @property
     def name(self) -> str: ...
@@ -31,6 +33,10 @@ class Selector:
     def arguments(self) -> tuple[Any, ...]: ...
     @property
     def kind(self) -> int: ...
+    @property
+    def start_bound(self) -> SupportsIndex | None: ...
+    @property
+    def end_bound(self) -> SupportsIndex | None: ...
     @property
     def coordinates(self) -> np.ndarray[Any, Any] | None: ...
     def __new__(
@@ -45,3 +51,4 @@ class Selector:
         block: SupportsIndex = 0,
         coordinates: np.ndarray[Any, Any] | None = None,
     ) -> Self: ...
+    def kept(self, length: int, /) -> tuple[int, int | range | np.ndarray[Any, Any] | None]: ...

@@ -46,7 +46,8 @@ cdef class Selector:
         return tuple(self.coordinates.tolist()) if self.given is None else self.given
 
     cdef bint is_run(self) noexcept:
-        """True unless the coordinates have to be listed. A hyperslab is a run where its blocks are one, short or joined."""
+        """True unless the coordinates have to be listed. A hyperslab is a run where its blocks are one, short or
+        joined."""
         if self.kind == BLOCKS:
             return self.block <= 1 or self.count <= 1 or self.step == self.block
         return self.kind != LISTED and self.kind != WRAPPED
@@ -101,6 +102,20 @@ cdef class Selector:
         if self.kind == WRAPPED:
             return np.where(self.coordinates < 0, self.coordinates + length, self.coordinates)
         return self.coordinates
+
+    def kept(self, Py_ssize_t length):
+        """What this keeps of an axis: an int where it is dropped, a range, or a table; with the problem if it does not
+        fit."""
+        cdef Run run
+        problem = self.resolve(length, &run)
+        if problem != FITS:
+            return problem, None
+        if not self.is_run():
+            return problem, self.table(length)
+        if self.kind == POINT:
+            return problem, run.start
+        # The end may lie beyond the limits of Py_ssize_t.
+        return problem, range(run.start, run.start + run.step * <object>run.count, run.step)
 
     def __eq__(self, other):
         if not isinstance(other, Selector):

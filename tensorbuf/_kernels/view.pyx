@@ -441,7 +441,7 @@ cdef object _plain = None
 
 
 def use_classes(plain, dict typed):
-    """Tell `wrapped` the classes: for each dtype that has one of its own, and for all others."""
+    """Tell `class_of` the classes: for each dtype that has one of its own, and for all others."""
     global _plain
     _plain = plain
     for dtype, cls in typed.items():
@@ -452,9 +452,14 @@ def use_classes(plain, dict typed):
                 _typed[found.num] = cls
 
 
+def class_of(cnp.dtype dtype):
+    """The class of arrays of a dtype, whatever its byte order."""
+    return _typed.get(dtype.type_num, _plain)
+
+
 def wrapped(cnp.ndarray array):
     """The array as an object of the class for its dtype, which *shares* its memory."""
-    cls = _typed.get(cnp.PyArray_TYPE(array), _plain)
+    cls = class_of(array.descr)
     cdef Indexed made = (<PyTypeObject *>Indexed).tp_new(cls, <PyObject *>(), NULL)
     made._array = array
     if PyDataType_REFCHK(array.descr):
