@@ -20,7 +20,8 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from tensorbuf._kernels.select import Kind, Selector
+from tensorbuf._kernels import select as kernel
+from tensorbuf._kernels.select import Selector
 from tensorbuf.errors import RankError
 from tensorbuf.shape import check_integer
 
@@ -72,8 +73,8 @@ def at(i: SupportsIndex, keep_dim: bool = False) -> Selector:
         raise RankError(f"at takes one coordinate, got an array of shape {tuple(shape)}")
     coordinate = check_integer(i, "a coordinate")
     if keep_dim:
-        return Selector("at", (coordinate, True), Kind.KEPT, coordinate)
-    return Selector("at", (coordinate,), Kind.POINT, coordinate)
+        return Selector("at", (coordinate, True), kernel.KEPT, coordinate)
+    return Selector("at", (coordinate,), kernel.POINT, coordinate)
 
 
 def all() -> Selector:
@@ -106,7 +107,7 @@ def step(stride: SupportsIndex) -> Selector:
     [4, 2, 0]
     """
     apart = _stride(stride)
-    return Selector("step", (apart,), Kind.CLIPPED, step=apart)
+    return Selector("step", (apart,), kernel.CLIPPED, step=apart)
 
 
 def slice(start: SupportsIndex | None = None, end: SupportsIndex | None = None, stride: SupportsIndex = 1) -> Selector:
@@ -179,7 +180,7 @@ def seq(*coords: Any) -> Selector:
     """
     listed = coords[0] if len(coords) == 1 and not _is_scalar(coords[0]) else coords
     coordinates = _coordinates(listed)
-    return Selector("seq", None, Kind.LISTED, coordinates=coordinates)
+    return Selector("seq", None, kernel.LISTED, coordinates=coordinates)
 
 
 def hyperslab(start: SupportsIndex, stride: SupportsIndex, count: SupportsIndex, block: SupportsIndex) -> Selector:
@@ -205,7 +206,7 @@ def hyperslab(start: SupportsIndex, stride: SupportsIndex, count: SupportsIndex,
         if value < least:
             raise ValueError(f"the {name} of a hyperslab is at least {least}, got {value}")
     first, apart, blocks, length = arguments
-    return Selector("hyperslab", tuple(arguments), Kind.BLOCKS, first, None, apart, blocks, length)
+    return Selector("hyperslab", tuple(arguments), kernel.BLOCKS, first, None, apart, blocks, length)
 
 
 def newaxis() -> Selector:
@@ -218,25 +219,25 @@ def ellipsis() -> Selector:
     return _ELLIPSIS
 
 
-_ALL = Selector("all", (), Kind.CLIPPED)
-_EVEN = Selector("even", (), Kind.CLIPPED, step=2)
-_ODD = Selector("odd", (), Kind.CLIPPED, start=1, step=2)
-_FLIP = Selector("flip", (), Kind.CLIPPED, step=-1)
-_NEW_AXIS = Selector("newaxis", (), Kind.NEW_AXIS)
-_ELLIPSIS = Selector("ellipsis", (), Kind.ELLIPSIS)
+_ALL = Selector("all", (), kernel.CLIPPED)
+_EVEN = Selector("even", (), kernel.CLIPPED, step=2)
+_ODD = Selector("odd", (), kernel.CLIPPED, start=1, step=2)
+_FLIP = Selector("flip", (), kernel.CLIPPED, step=-1)
+_NEW_AXIS = Selector("newaxis", (), kernel.NEW_AXIS)
+_ELLIPSIS = Selector("ellipsis", (), kernel.ELLIPSIS)
 
 
 def listed(item: Any) -> Selector:
     """The selector of an index list in square brackets, whose negative coordinates count from the end."""
     coordinates = _coordinates(item)
-    return Selector("listed", None, Kind.WRAPPED, coordinates=coordinates)
+    return Selector("listed", None, kernel.WRAPPED, coordinates=coordinates)
 
 
 def _bounded(name: str, start: SupportsIndex | None, end: SupportsIndex | None, stride: SupportsIndex) -> Selector:
     first, last = (None if bound is None else check_integer(bound, "a bound") for bound in (start, end))
     apart = _stride(stride)
     bounds = {"slice_from": (first,), "slice_to": (last,)}.get(name, (first, last))
-    return Selector(name, bounds if apart == 1 else (*bounds, apart), Kind.BOUNDED, first, last, apart)
+    return Selector(name, bounds if apart == 1 else (*bounds, apart), kernel.BOUNDED, first, last, apart)
 
 
 def _stride(stride: SupportsIndex) -> int:

@@ -10,7 +10,8 @@ from typing import Any, Self, SupportsIndex, cast
 import numpy as np
 
 from tensorbuf import index
-from tensorbuf._kernels.select import Kind, Problem, Selector
+from tensorbuf._kernels import select as kernel
+from tensorbuf._kernels.select import Selector
 from tensorbuf.assignment import assigned_scalar, check_object, same_dtype
 from tensorbuf.entries import checked_entries, is_default, matches, row_major
 from tensorbuf.errors import ReadOnlyError, ShapeError
@@ -231,7 +232,7 @@ class SparseNdArray(NdArray):
 
     def _value(self, coords: tuple[Any, ...]) -> Any:
         if len(coords) != self.rank:
-            self._refuse(Problem.NOT_SCALAR, coords, 0)
+            self._refuse(kernel.NOT_SCALAR, coords, 0)
         place = self._place(coords)
         if self._rows is None:
             self._rows = {tuple(entry): row for row, entry in enumerate(self._entries.tolist())}
@@ -240,14 +241,14 @@ class SparseNdArray(NdArray):
 
     def _get(self, coords: tuple[Any, ...]) -> Self:
         if len(coords) > self.rank:
-            self._refuse(Problem.TOO_MANY, coords, 0)
+            self._refuse(kernel.TOO_MANY, coords, 0)
         return self._slice(tuple(index.at(coordinate) for coordinate in self._place(coords)))
 
     def _place(self, coords: tuple[Any, ...]) -> tuple[int, ...]:
         place = tuple(self._coordinate(coordinate) for coordinate in coords)
         for axis, coordinate in enumerate(place):
             if not 0 <= coordinate < self._dims[axis]:
-                self._refuse(Problem.OUTSIDE, coords, axis)
+                self._refuse(kernel.OUTSIDE, coords, axis)
         return place
 
     def _item(self, items: tuple[Any, ...]) -> Any:
@@ -273,7 +274,7 @@ class SparseNdArray(NdArray):
         dims: list[int] = []
         axis = 0
         for selector in self._spread(selectors):
-            if selector.kind == Kind.NEW_AXIS:
+            if selector.kind == kernel.NEW_AXIS:
                 columns.append(np.zeros(len(rows), np.int64))
                 dims.append(1)
                 continue
@@ -294,14 +295,14 @@ class SparseNdArray(NdArray):
         """The selectors, one for each axis, with the new axes between them."""
         for selector in selectors:
             if not isinstance(selector, Selector):
-                self._refuse(Problem.NO_SELECTOR, (selector,), 0)
-        ellipses = [place for place, selector in enumerate(selectors) if selector.kind == Kind.ELLIPSIS]
-        new = sum(selector.kind == Kind.NEW_AXIS for selector in selectors)
+                self._refuse(kernel.NO_SELECTOR, (selector,), 0)
+        ellipses = [place for place, selector in enumerate(selectors) if selector.kind == kernel.ELLIPSIS]
+        new = sum(selector.kind == kernel.NEW_AXIS for selector in selectors)
         rest = self.rank - (len(selectors) - len(ellipses) - new)
         if len(ellipses) > 1:
-            self._refuse(Problem.TWO_ELLIPSES, selectors, 0)
+            self._refuse(kernel.TWO_ELLIPSES, selectors, 0)
         if rest < 0:
-            self._refuse(Problem.TOO_MANY, selectors, 0)
+            self._refuse(kernel.TOO_MANY, selectors, 0)
         place = ellipses[0] if ellipses else len(selectors)
         return [*selectors[:place], *[index.all()] * rest, *selectors[place + 1 :]]
 
@@ -321,7 +322,7 @@ def _selector(item: Any) -> Any:
         return index.at(item)
     if isinstance(item, slice):
         step = 1 if item.step is None else item.step
-        return Selector("slice", (item.start, item.stop, step), Kind.CLIPPED, item.start, item.stop, step)
+        return Selector("slice", (item.start, item.stop, step), kernel.CLIPPED, item.start, item.stop, step)
     return item
 
 

@@ -10,8 +10,9 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from tensorbuf import index
+from tensorbuf._kernels import select as kernel
 from tensorbuf._kernels.get import gather, scatter
-from tensorbuf._kernels.select import Problem, Selector
+from tensorbuf._kernels.select import Selector
 from tensorbuf._kernels.view import Indexed
 from tensorbuf.errors import RankError, ReadOnlyError, ShapeError
 from tensorbuf.memory import empty
@@ -172,15 +173,15 @@ class View(Indexed):
 
     def _refuse(self, problem: int, items: tuple[Any, ...], axis: int) -> NoReturn:
         """Raises the error for `items`, which do not suit this view, or of which one does not suit `axis`."""
-        if problem == Problem.NO_SELECTOR:
+        if problem == kernel.NO_SELECTOR:
             raise TypeError(f"slice takes selectors, as ix.at(1); got {items[0]!r}")
-        if problem == Problem.TWO_ELLIPSES:
+        if problem == kernel.TWO_ELLIPSES:
             raise ValueError("at most one ellipsis can take the axes that are left over, got several")
-        if problem == Problem.TOO_DEEP:
+        if problem == kernel.TOO_DEEP:
             raise RankError(f"an array has at most 64 axes; this would have {self.rank} and the new ones")
-        if problem == Problem.TOO_MANY:
+        if problem == kernel.TOO_MANY:
             raise RankError(f"{len(items)} selectors or coordinates are too many for shape {self.shape}")
-        if problem == Problem.NOT_SCALAR:
+        if problem == kernel.NOT_SCALAR:
             raise RankError(f"a scalar of shape {self.shape} takes {self.rank} coordinates, got {len(items)}")
         self._refuse_item(problem, items, axis)
 
@@ -190,7 +191,7 @@ class View(Indexed):
         position = axis if axis < before else axis - self.rank + len(taking)
         length = self.shape[axis]
         where = f"axis {axis} of shape {self.shape}"
-        if problem == Problem.BOUND_OUTSIDE:
+        if problem == kernel.BOUND_OUTSIDE:
             raise IndexError(f"{taking[position]!r} has a bound outside {where}; bounds are {-length} to {length}")
         raise IndexError(f"{taking[position]!r} is outside {where}")
 

@@ -1,4 +1,5 @@
-cpdef enum Kind:
+# What a selector keeps.
+cpdef enum:
     POINT  # one coordinate; the axis is dropped
     KEPT  # one coordinate; the axis stays, with length 1
     BOUNDED  # a run whose bounds have to be places on the axis
@@ -10,7 +11,8 @@ cpdef enum Kind:
     ELLIPSIS
 
 
-cpdef enum Problem:
+# What is wrong with a selector, or with coordinates.
+cpdef enum:
     FITS
     OUTSIDE  # a coordinate that the axis does not have
     BOUND_OUTSIDE  # a bound that is no place on the axis
@@ -31,16 +33,16 @@ cdef struct Run:
 cdef class Selector:
     cdef readonly str name
     cdef tuple given
-    cdef readonly Kind kind
+    cdef readonly int kind
     cdef readonly object start_bound, end_bound, coordinates
     cdef Py_ssize_t start, end, step, count, block, least, greatest
 
     cdef bint is_run(self) noexcept
-    cdef Problem resolve(self, Py_ssize_t length, Run *run) noexcept
-    cdef Problem bounded(self, Py_ssize_t length, Run *run) noexcept
-    cdef Problem blocks(self, Py_ssize_t length, Run *run) noexcept
+    cdef int resolve(self, Py_ssize_t length, Run *run) noexcept
+    cdef int bounded(self, Py_ssize_t length, Run *run) noexcept
+    cdef int blocks(self, Py_ssize_t length, Run *run) noexcept
     cdef object table(self, Py_ssize_t length)
 
 
-cdef Problem point(Py_ssize_t coordinate, Py_ssize_t length, Run *run) noexcept
+cdef int point(Py_ssize_t coordinate, Py_ssize_t length, Run *run) noexcept
 cdef Run clipped(Py_ssize_t start, Py_ssize_t end, Py_ssize_t step, Py_ssize_t length) noexcept

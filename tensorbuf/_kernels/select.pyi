@@ -1,29 +1,25 @@
-import enum
 from typing import Any, Self, SupportsIndex
 
 import numpy as np
 from typing_extensions import disjoint_base
 
-class Kind(enum.IntFlag):
-    POINT = 0
-    KEPT = 1
-    BOUNDED = 2
-    CLIPPED = 3
-    LISTED = 4
-    WRAPPED = 5
-    BLOCKS = 6
-    NEW_AXIS = 7
-    ELLIPSIS = 8
-
-class Problem(enum.IntFlag):
-    FITS = 0
-    OUTSIDE = 1
-    BOUND_OUTSIDE = 2
-    TOO_MANY = 3
-    NOT_SCALAR = 4
-    TWO_ELLIPSES = 5
-    TOO_DEEP = 6
-    NO_SELECTOR = 7
+POINT: int
+KEPT: int
+BOUNDED: int
+CLIPPED: int
+LISTED: int
+WRAPPED: int
+BLOCKS: int
+NEW_AXIS: int
+ELLIPSIS: int
+FITS: int
+OUTSIDE: int
+BOUND_OUTSIDE: int
+TOO_MANY: int
+NOT_SCALAR: int
+TWO_ELLIPSES: int
+TOO_DEEP: int
+NO_SELECTOR: int
 
 @disjoint_base
 class Selector:

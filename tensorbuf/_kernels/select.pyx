@@ -23,7 +23,7 @@ cdef class Selector:
     """
 
     def __cinit__(
-        self, str name, arguments, Kind kind, start=None, end=None, step=1, count=0, block=0, coordinates=None
+        self, str name, arguments, int kind, start=None, end=None, step=1, count=0, block=0, coordinates=None
     ):
         self.name = name
         self.given = arguments
@@ -52,7 +52,7 @@ cdef class Selector:
             return self.block <= 1 or self.count <= 1 or self.step == self.block
         return self.kind != LISTED and self.kind != WRAPPED
 
-    cdef Problem resolve(self, Py_ssize_t length, Run *run) noexcept:
+    cdef int resolve(self, Py_ssize_t length, Run *run) noexcept:
         """The run on an axis of `length`; of coordinates that have to be listed, only whether they lie on it."""
         if self.kind == CLIPPED:
             run[0] = clipped(self.start, self.end, self.step, length)
@@ -66,7 +66,7 @@ cdef class Selector:
             return FITS if self.greatest < length and self.least >= lowest else OUTSIDE
         return point(self.start, length, run)
 
-    cdef Problem bounded(self, Py_ssize_t length, Run *run) noexcept:
+    cdef int bounded(self, Py_ssize_t length, Run *run) noexcept:
         # An open bound is at one of the limits of Py_ssize_t and is clipped; a given one has to lie on the axis.
         if self.start_bound is not None and not -length <= self.start <= length:
             return BOUND_OUTSIDE
@@ -78,7 +78,7 @@ cdef class Selector:
             return OUTSIDE
         return FITS
 
-    cdef Problem blocks(self, Py_ssize_t length, Run *run) noexcept:
+    cdef int blocks(self, Py_ssize_t length, Run *run) noexcept:
         if not 0 <= self.start <= length:
             return OUTSIDE
         run[0] = Run(0, 1, 0)
@@ -137,7 +137,7 @@ cdef Py_ssize_t _bound(bound, Py_ssize_t where_open) except? -1:
     return where_open if bound is None else PyNumber_AsSsize_t(bound, NULL)
 
 
-cdef Problem point(Py_ssize_t coordinate, Py_ssize_t length, Run *run) noexcept:
+cdef int point(Py_ssize_t coordinate, Py_ssize_t length, Run *run) noexcept:
     """One coordinate, from the end where negative."""
     if not -length <= coordinate < length:
         return OUTSIDE

@@ -28,8 +28,6 @@ from tensorbuf._kernels.select cimport (
     TOO_DEEP,
     TOO_MANY,
     TWO_ELLIPSES,
-    Kind,
-    Problem,
     Run,
     Selector,
     clipped,
@@ -221,7 +219,7 @@ cdef class Indexed(Exporter):
         if self._array is None:
             return self._slice(items)
         cdef Geometry view
-        cdef Problem problem = FITS
+        cdef int problem = FITS
         cdef int axis = 0, before, kept
         cdef list tables = None if self._tables is None else []
         cdef int left = self._left_over(items, indexing)
@@ -283,7 +281,7 @@ cdef class Indexed(Exporter):
         return 0
 
     @final
-    cdef object _narrow(self, item, int axis, Geometry *view, Problem *problem):
+    cdef object _narrow(self, item, int axis, Geometry *view, int *problem):
         """Adds what `item` keeps of `axis` to the view, and returns the table where it needs one."""
         cdef Py_ssize_t length = _length(self, axis), stride = cnp.PyArray_STRIDE(<cnp.ndarray>self._array, axis)
         cdef Selector selector = item if type(item) is Selector else None
@@ -384,7 +382,7 @@ cdef inline bint _is_plain(tuple items):
     return True
 
 
-cdef inline Kind _kind(item):
+cdef inline int _kind(item):
     if type(item) is Selector:
         return (<Selector>item).kind
     return NEW_AXIS if item is None else ELLIPSIS if item is Ellipsis else POINT
@@ -394,7 +392,7 @@ cdef inline bint _drops(item, Selector selector):
     return PyLong_CheckExact(item) if selector is None else selector.kind == POINT
 
 
-cdef inline Problem _run(item, Selector selector, Py_ssize_t length, Run *run) except *:
+cdef inline int _run(item, Selector selector, Py_ssize_t length, Run *run) except *:
     cdef Py_ssize_t start, end, step
     if selector is not None:
         return selector.resolve(length, run)
