@@ -12,6 +12,7 @@ import numpy as np
 from tensorbuf import index
 from tensorbuf._kernels import select as kernel
 from tensorbuf._kernels.select import Selector
+from tensorbuf._kernels.view import class_of
 from tensorbuf.assignment import assigned_scalar, check_object, same_dtype
 from tensorbuf.entries import checked_entries, is_default, matches, row_major
 from tensorbuf.errors import ReadOnlyError, ShapeError
