@@ -99,7 +99,7 @@ def round_exactly(value: Number | Fraction, rounding: str) -> int:
 def whole(value: Number, target: DataType, rule: Rule) -> tuple[int, bool]:
     """A number (not NaN) in an integer type by `rule`, and whether it fits there."""
     least, most = int(target.min), int(target.max)
-    if math.isinf(value):
+    if isinstance(value, float) and math.isinf(value):
         return (0 if rule.overflow == "wrap" else most if value > 0 else least), False
     rounded = round_exactly(value, rule.rounding)
     if least <= rounded <= most:

@@ -1,5 +1,6 @@
 """What the process, its threads and its memory do to a conversion: nothing; and what it does to them: little."""
 
+import copy
 import ctypes
 import ctypes.util
 import platform
@@ -13,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import twin
-from patterns import FLOATS, NAMES, sample
+from patterns import FLOATS, NAMES, REAL_NAMES, sample
 from test_conversion_values import targets
 
-from tensorbuf import cast, convert, saturate_cast
+from tensorbuf import Converter, cast, convert, saturate_cast
 
 # The word of C's fenv_t that holds the flush bits, and the bits: (system, machine) -> (byte, size, bits).
 FLUSH = {
@@ -70,10 +71,13 @@ def rounds_up() -> bool:
     return bool((np.full(8, 1, np.float32) + np.full(8, 1e-20, np.float32) > 1).all())
 
 
-@pytest.mark.levels
-@pytest.mark.parametrize(
+in_each_environment = pytest.mark.parametrize(
     ("change", "works"), [(flush_to_zero, tiny_vanishes), (round_upward, rounds_up)], ids=["flush", "round"]
 )
+
+
+@pytest.mark.levels
+@in_each_environment
 def test_the_floating_point_environment_does_not_matter(change, works):
     assert not works()
     for of in NAMES:
@@ -92,6 +96,45 @@ def test_the_floating_point_environment_does_not_matter(change, works):
             assert [x.tobytes() for x in got] == [x.tobytes() for x in expected], f"{of} to {to}"
             assert strided.tobytes() == expected[0].tobytes(), f"{of} to {to}"
     assert not works()
+
+
+@pytest.mark.levels
+@in_each_environment
+def test_nor_does_it_matter_to_a_converter(change, works):
+    plans = [
+        Converter("float32", scale=1e-3, offset=1e-42),
+        Converter("float64", scale=1e-300, offset=1e-310),
+        Converter("int16", scale=0.37, offset=[0.1], rounding="nearest_away"),
+        Converter.normalize(1e-39, 0.3, divide_by=3),
+        Converter.quantize(1e-39, 3),
+        Converter.dequantize(1e-41, 1, dtype="float16"),
+    ]
+    for name in REAL_NAMES:
+        source = sample(name)[:4000]
+        for plan in plans:
+            expected = plan(source).tobytes()
+            with environment(change):
+                # Made anew, since parameters are rounded too.
+                got = copy.deepcopy(plan)(source)
+                assert works()
+            assert got.tobytes() == expected, (name, plan)
+
+
+@pytest.mark.levels
+@in_each_environment
+def test_nor_do_lists_and_parameters_depend_on_it(change, works):
+    numbers = [1e-310, 5e-324, -1e-40, 1e-45, 0.1, 2**53 + 1, 2**62 + 2**38 + 1, 1 / 3, 1e39, float("nan")]
+
+    def results():
+        yield from (convert(numbers, to).to_numpy().tobytes() for to in (*FLOATS, "complex64", "uint8", "bool"))
+        for scale in (0.1, 1e-40, 1e-310, 2**24 + 1, [1e-45, 3e-39]):
+            for to in ("float32", "float64"):
+                yield Converter(to, scale=scale)(np.ones((3, 2), to)).tobytes()
+
+    expected = list(results())
+    with environment(change):
+        assert works()
+        assert list(results()) == expected
 
 
 @pytest.mark.parametrize("of", FLOATS)

@@ -97,7 +97,9 @@ def assert_names(message: str, position: int, value: np.generic, what: str) -> N
 
 
 @pytest.mark.parametrize("of", FLOATS)
-@pytest.mark.parametrize("nan", [0, 7, 300, -1, 2.5, -0.5, 1e300, 2**63, 2**64, -(2**63) - 1, 10**40, np.inf, -np.inf])
+@pytest.mark.parametrize(
+    "nan", [0, 7, 300, -1, 2.5, -0.5, 1e300, 2**63, 2**64, -(2**63) - 1, 10**40, -(10**400), np.inf, -np.inf]
+)
 def test_nan_becomes_a_number_that_goes_through_the_rule(of, nan):
     one = oracle.convert(0x3FF0000000000000, "float64", of)
     bits = np.array(
