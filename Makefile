@@ -33,17 +33,25 @@ export PYTHONSAFEPATH := 1
 # The build calls meson, ninja and cython by name.
 export PATH := $(venv)/bin:$(PATH)
 
-.PHONY: demo test proof test-checks sanitize sanitize-suite sanitize-planted dist dev lint types docs bench install
+.PHONY: demo test test-suite test-levels proof test-checks sanitize sanitize-suite sanitize-planted dist dev lint style types docs bench install
 .DELETE_ON_ERROR:
 
 demo: install
 	$(python) -m tensorbuf demo
 
-test: install $(venv)/tools-test
+test: test-suite test-levels
+
+test-suite: install $(venv)/tools-test
 	$(pytest) tests
 	$(pytest) --doctest-modules --pyargs tensorbuf
 	for level in $$($(python) -c 'from tensorbuf import _kernels; print(*_kernels.levels()[:-1])'); do \
 	  TENSORBUF_LEVEL=$$level $(pytest) -m "levels and ($(MARKS))" tests || exit; done
+
+# The suite above ran at the best level; here the conversions run at each other one, in processes of their own that assert
+# the level they loaded (tests/test_levels.py).
+test-levels: install $(venv)/tools-test
+	for level in $$($(python) -c 'from tensorbuf import _kernels; print(*_kernels.levels()[:-1])'); do \
+	  TENSORBUF_LEVEL=$$level $(pytest) tests/test_levels.py $(wildcard tests/test_conver*.py) || exit 1; done
 
 proof: install $(venv)/tools-test
 	$(python) -m pytest -n $(WORKERS) -m proof $(PYTEST_ARGS) tests
@@ -81,7 +89,9 @@ dist: $(venv)/tools-build $(venv)/tools-dist
 dev: $(venv)/tools-build $(venv)/tools-dev
 	$(call install,-dev) --editable '.[images]'
 
-lint: types
+lint: style types
+
+style: $(venv)/tools-lint
 	ruff check
 	ruff format --check
 	cython-lint tensorbuf
@@ -96,7 +106,7 @@ docs: install $(venv)/tools-docs
 	$(python) -m sphinx -W --keep-going -q docs docs/_build
 
 bench: install $(venv)/tools-bench
-	$(python) -m tensorbuf bench
+	PYTHONPATH=bench $(python) bench/table.py
 
 install: $(venv)/tools-build
 	$(call install) '.[images]'
