@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import math
 import pickle
 from collections.abc import Iterator
@@ -16,19 +17,23 @@ from tensorbuf._kernels.memory import layout
 from tensorbuf.conversion import convert_array
 from tensorbuf.dtypes import DataType, DTypeLike, numeric_dtype
 from tensorbuf.errors import ShapeError
-from tensorbuf.rule import UNSET, read_rule
+from tensorbuf.rule import DEFAULT
 from tensorbuf.source import Source, register
 
 __all__ = ["TensorBuffer"]
 
 Array = np.ndarray[tuple[int, ...], np.dtype[Any]]
 
-# "The shape argument was left out", which an explicit None is not.
-_OWN_SHAPE: Any = object()
-_convert = partial(convert_array, rule=read_rule("saturate", "truncate", UNSET))
+_convert = partial(convert_array, rule=DEFAULT)
 _FLOAT32 = np.dtype(np.float32)
 _INT32 = np.dtype(np.int32)
-_SHOWN = 6
+_SHOWN_VALUES = 6
+
+
+class _Own(enum.Enum):
+    """The default of a shape argument; unlike it, an explicit None is an error."""
+
+    SHAPE = "the buffer's own"
 
 
 class TensorBuffer(Flat):
@@ -37,7 +42,8 @@ class TensorBuffer(Flat):
     Made by `create_fixed_size`, `create_dynamic` or `create_from`. The memory is one C-contiguous block: its own (on a
     64-byte boundary), or that of an owner, by reference (`load_buffer`). All seventeen numeric types are supported.
     Values are converted by the rule of `tensorbuf.convert`: rounded toward zero and saturated into integers (NaN gives
-    0), rounded once to the nearest even into floats.
+    0), rounded once to the nearest even into floats; ``convert(t, dtype)`` and its siblings give a new TensorBuffer,
+    fixed or dynamic as `t` is.
 
     ``len(t)`` is the flat size, ``t[i]`` the exact Python value at a flat index (negative from the end), ``t[i] = v``
     converts. Two are equal if shape, type and values are. Different buffers may be used from different threads, and one
@@ -172,7 +178,7 @@ class TensorBuffer(Flat):
         return _bytes(self._array)
 
     @memory.releasing
-    def load_array(self, src: object, shape: memory.ShapeLike = _OWN_SHAPE) -> None:
+    def load_array(self, src: object, shape: memory.ShapeLike | _Own = _Own.SHAPE) -> None:
         """Convert the values of `src`, and store them in row-major order.
 
         Memory of the right size is written in place, also that of an owner; read-only memory is left to its owner, and
@@ -223,7 +229,7 @@ class TensorBuffer(Flat):
         self._array = loaded
 
     @memory.releasing
-    def load_buffer(self, buffer: object, shape: memory.ShapeLike = _OWN_SHAPE) -> None:
+    def load_buffer(self, buffer: object, shape: memory.ShapeLike | _Own = _Own.SHAPE) -> None:
         """Take the bytes of `buffer` as the memory of this one, by reference (*shares*).
 
         Writes through this buffer reach the owner, and the owner's are seen here. Read-only memory is copied on the
@@ -269,10 +275,10 @@ class TensorBuffer(Flat):
             raise ShapeError(f"shape {sizes} of {dtype} needs {needed} bytes, got {nbytes}")
         self._array = memory.pinned(buffer).view(dtype).reshape(sizes)
 
-    def _accept(self, shape: memory.ShapeLike) -> tuple[int, ...]:
+    def _accept(self, shape: memory.ShapeLike | _Own) -> tuple[int, ...]:
         """The shape to load into."""
         own = self._array.shape
-        if shape is _OWN_SHAPE:
+        if isinstance(shape, _Own):
             return own
         sizes = memory.check_shape(shape)
         if sizes != own and not self._is_dynamic:
@@ -310,20 +316,16 @@ class TensorBuffer(Flat):
         return int(self._read(index, _INT32))
 
     def _read(self, index: int, dtype: np.dtype[Any]) -> Any:
-        position = memory.check_integer(index, "a flat index")
-        if position < 0:
-            raise IndexError(
-                f"flat index {position} is out of range for {self._array.size} elements; it counts from 0 here"
-            )
-        position = self._position(position)
+        position = self._position(index, least=0)
         return _converted(self._array.reshape(-1)[position : position + 1], dtype)[0]
 
-    def _position(self, index: int) -> int:
-        """The position from the start that a flat index names, negative ones from the end."""
+    def _position(self, index: int, least: int | None = None) -> int:
+        """The position from the start that a flat index names, a negative one from the end (unless `least` is 0)."""
         position = memory.check_integer(index, "a flat index")
         size = self._array.size
-        if not -size <= position < size:
-            raise IndexError(f"flat index {position} is out of range for {size} elements")
+        least = -size if least is None else least
+        if not least <= position < size:
+            raise IndexError(f"flat index {position} is out of range for {size} elements, counted from {least}")
         return position + size if position < 0 else position
 
     @memory.releasing
@@ -348,8 +350,8 @@ class TensorBuffer(Flat):
         return mine.shape == theirs.shape and mine.dtype == theirs.dtype and bool((mine == theirs).all())
 
     def __repr__(self) -> str:
-        values = [str(value) for value in self._array.reshape(-1)[:_SHOWN]]
-        if self._array.size > _SHOWN:
+        values = [str(value) for value in self._array.reshape(-1)[:_SHOWN_VALUES]]
+        if self._array.size > _SHOWN_VALUES:
             values.append("...")
         size = "dynamic" if self._is_dynamic else "fixed size"
         return f"{type(self).__name__}({self.data_type.name}, shape={self.shape}, {size}, [{', '.join(values)}])"
