@@ -163,6 +163,15 @@ def test_bytes_beyond_63_bits_are_a_shape_error():
         TensorBuffer.create_fixed_size((2**61,), "float64")
 
 
+def test_more_elements_than_31_bits_count():
+    size = 2**31 + 3
+    tensor = TensorBuffer.create_fixed_size((size,), "uint8")
+    tensor[size - 1] = 7
+    tensor[-2] = 300
+    assert (len(tensor), tensor.nbytes, tensor.buffer.nbytes) == (size, size, size)
+    assert (tensor[size - 1], tensor.get_int_value(size - 2), tensor.get_float_value(2**31)) == (7, 255, 0.0)
+
+
 def test_there_is_no_constructor():
     with pytest.raises(TypeError, match="create_fixed_size"):
         TensorBuffer()

@@ -93,7 +93,11 @@ SOURCES = {
     "__array__": OnlyArray(SIX),
     "__dlpack__": OnlyDlpack(SIX),
     "TensorBuffer": tensor_of(SIX),
-    "NdArray": tensorbuf.convert(SIX, "int64"),
+    "NdArray": tensorbuf.NdArray(SIX),
+    "NdArray, strided": tensorbuf.NdArray(np.repeat(SIX, 2))[::2],
+    "NdArray, index table": tensorbuf.NdArray([9, *SIX[::-1]]).slice(tensorbuf.index.seq(6, 5, 4, 3, 2, 1)),
+    "ShapedArray": tensorbuf.ShapedArray([[0, 1, 2], [3, 4, 255]]),
+    "ShapedArraySlice": tensorbuf.ShapedArray([[9] * 6, SIX])[1],
 }
 
 

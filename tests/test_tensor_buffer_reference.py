@@ -59,8 +59,8 @@ WRITABLE = {
     "buffer of another": lambda: fixed((8,)).buffer,
     "another TensorBuffer": lambda: fixed((2,), "int32"),
     "another TensorBuffer of bfloat16": lambda: fixed((4,), "bfloat16"),
-    "NdArray": lambda: tensorbuf.convert([[0, 0], [0, 0]], "int16"),
-    "NdArray of bfloat16": lambda: tensorbuf.convert([[0, 0], [0, 0]], "bfloat16"),
+    "NdArray": lambda: tensorbuf.NdArray(np.zeros((2, 2), np.int16)),
+    "NdArray of bfloat16": lambda: tensorbuf.NdArray(np.zeros((2, 2), ml_dtypes.bfloat16)),
 }
 
 
@@ -133,6 +133,7 @@ def test_misaligned_memory_works_for_every_method(data_type, start):
 
 READ_ONLY = {
     "bytes": lambda raw: bytes(raw),
+    "ShapedArray": lambda raw: tensorbuf.ShapedArray(raw),
     "memoryview": lambda raw: readable(raw),
     "numpy": lambda raw: np.frombuffer(readable(raw), np.uint8),
     "numpy flag": lambda raw: np.lib.stride_tricks.as_strided(np.frombuffer(raw, np.uint8), writeable=False),
@@ -292,6 +293,7 @@ def test_without_shape_dynamic_buffers_keep_theirs():
         np.broadcast_to(np.uint8(1), (4,)),
         np.zeros(8, ml_dtypes.float8_e5m2)[::-2],
         memoryview(np.zeros((2, 4), np.uint8)[:, ::2]),
+        tensorbuf.NdArray(np.zeros(8, np.uint8))[::2],
     ],
 )
 def test_memory_must_be_c_contiguous(strided):
