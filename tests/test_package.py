@@ -9,7 +9,7 @@ import pytest
 import tensorbuf
 
 SOURCES = Path(__file__).parent.parent / "tensorbuf"
-BUILT_FROM = {".pyx", ".pxd", ".pxi", ".h", ".c"}
+BUILT_FROM = {".pyx", ".pxd", ".pxi", ".h", ".c", ".in"}
 
 
 def installed() -> dict[str, Path]:

@@ -11,6 +11,7 @@ from typing import NoReturn
 
 import click
 
+from tensorbuf.cli.bench import bench
 from tensorbuf.cli.convert import convert
 from tensorbuf.cli.demo import demo
 from tensorbuf.cli.info import info
@@ -25,7 +26,7 @@ def command() -> None:
     """Typed tensors over raw bytes, exact conversion between dtypes."""
 
 
-for sub_command in (convert, info, view, demo):
+for sub_command in (convert, info, view, demo, bench):
     command.add_command(sub_command)
 
 
