@@ -14,10 +14,12 @@
 #
 #   PYTHON=python3.12    the interpreter          VENV=.venv-3.12    the folder
 #   PYTEST_ARGS="-k cast -x"                      more arguments for pytest
+#   BENCH_ARGS="--rows 1,8 --json table.json"     more arguments for the table
 
 PYTHON ?= python3
 VENV ?= .venv
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
 WORKERS ?= auto
 SETUP_ARGS ?=
 MARKS ?= not proof
@@ -33,7 +35,7 @@ export PYTHONSAFEPATH := 1
 # The build calls meson, ninja and cython by name.
 export PATH := $(venv)/bin:$(PATH)
 
-.PHONY: demo test test-suite test-levels proof test-checks sanitize sanitize-suite sanitize-planted dist dev lint style types docs bench install
+.PHONY: demo test test-suite test-levels proof test-checks sanitize sanitize-suite sanitize-planted dist dev lint style types docs bench bench-table install
 .DELETE_ON_ERROR:
 
 demo: install
@@ -43,6 +45,7 @@ test: test-suite test-levels
 
 test-suite: install $(venv)/tools-test
 	$(pytest) tests
+	$(pytest) bench --benchmark-disable
 	$(pytest) --doctest-modules --pyargs tensorbuf
 	for level in $$($(python) -c 'from tensorbuf import _kernels; print(*_kernels.levels()[:-1])'); do \
 	  TENSORBUF_LEVEL=$$level $(pytest) -m "levels and ($(MARKS))" tests || exit; done
@@ -105,8 +108,12 @@ types: install $(venv)/tools-lint
 docs: install $(venv)/tools-docs
 	$(python) -m sphinx -W --keep-going -q docs docs/_build
 
-bench: install $(venv)/tools-bench
-	PYTHONPATH=bench $(python) bench/table.py
+# In a folder of its own, since the peers are large and pinned.
+bench:
+	$(MAKE) bench-table VENV=$(VENV)-bench
+
+bench-table: install $(venv)/tools-bench
+	$(python) bench/run.py $(BENCH_ARGS)
 
 install: $(venv)/tools-build
 	$(call install) '.[images]'

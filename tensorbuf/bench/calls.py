@@ -40,8 +40,8 @@ def _eight(statement: str, rival: str, shape: tuple[int, ...]) -> list[Contender
 
 def _scalar(method: str, shape: tuple[int, ...]) -> list[Contender]:
     a = np.random.default_rng(0).uniform(size=shape).astype(np.float32)
-    names = {"nd": NdArray(a), "a": a}
-    return [inline(OURS, f"nd.{method}(1, 2)", names), inline("item", "a.item(1, 2)", names)]
+    names = {"array": NdArray(a), "a": a}
+    return [inline(OURS, f"array.{method}(1, 2)", names), inline("item", "a.item(1, 2)", names)]
 
 
 def _import(_shape: tuple[int, ...]) -> list[Contender]:

@@ -79,7 +79,9 @@ def _opencv_channels_first(x: Array, out: Array) -> list[Contender]:
     plan = cv2.dnn.Image2BlobParams()
     plan.mean = (*(255 * MEAN).tolist(), 0.0)
     plan.scalefactor = (*SCALE.tolist(), 0.0)
-    weights = [(plane, float(s), float(o), out[c]) for c, (plane, s, o) in enumerate(zip(planes, SCALE, OFFSET))]
+    weights = [
+        (plane, float(s), float(o), out[c]) for c, (plane, s, o) in enumerate(zip(planes, SCALE, OFFSET, strict=True))
+    ]
 
     def split_then_weigh() -> None:
         cv2.split(x, planes)

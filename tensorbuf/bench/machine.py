@@ -12,10 +12,10 @@ from tensorbuf import _kernels
 from tensorbuf._kernels import build
 from tensorbuf.bench import peers
 
-__all__ = ["Unfit", "check_build", "description"]
+__all__ = ["UnfitError", "check_build", "description"]
 
 
-class Unfit(RuntimeError):
+class UnfitError(RuntimeError):
     """The build is none whose speed says anything."""
 
 
@@ -24,15 +24,15 @@ def check_build() -> None:
 
     Raises
     ------
-    Unfit
+    UnfitError
         If the package was not built as a release, or with Cython's checks or a sanitizer.
     """
     if build.BUILD_TYPE != "release":
-        raise Unfit(f"the build type is {build.BUILD_TYPE!r}, and only a release is measured: -Dbuildtype=release")
+        raise UnfitError(f"the build type is {build.BUILD_TYPE!r}, and only a release is measured: -Dbuildtype=release")
     if build.KERNEL_CHECKS:
-        raise Unfit("the kernels were built with Cython's checks, and are measured without: -Dkernel_checks=false")
+        raise UnfitError("the kernels were built with Cython's checks, and are measured without: -Dkernel_checks=false")
     if build.SANITIZE:
-        raise Unfit(f"the kernels were built with the sanitizer {build.SANITIZE!r}, and are measured without")
+        raise UnfitError(f"the kernels were built with the sanitizer {build.SANITIZE!r}, and are measured without")
 
 
 def description() -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -32,7 +33,7 @@ def _misaligned(x: Array) -> Array:
     return view
 
 
-_LAYOUTS = {
+_LAYOUTS: dict[str, Callable[[Array], Array]] = {
     "strided": _strided,
     "misaligned": _misaligned,
     "big-endian": lambda x: x.astype(x.dtype.newbyteorder(">")),
@@ -71,15 +72,19 @@ def _two_threads(shape: tuple[int, ...]) -> list[Contender]:
     frames = [samples(shape, np.float32, -100, 400) for _ in range(2)]
     outs = [np.empty(shape, np.uint8) for _ in frames]
 
-    def one(number: int) -> Any:
+    def one(number: int) -> None:
         for _ in range(_CONVERSIONS_A_THREAD):
             convert(frames[number], np.uint8, out=outs[number])
-        return outs[0]
 
     pool = ThreadPoolExecutor(2)
-    contenders = [contender(OURS, "two frames, two threads", lambda: list(pool.map(one, range(2)))[0])]
+
+    def in_parallel(numbers: Iterable[int]) -> Any:
+        list(pool.map(one, numbers))
+        return outs[0]
+
+    contenders = [contender(OURS, "two frames, two threads", lambda: in_parallel(range(2)))]
     if len(_cores()) > 1:
-        contenders.append(contender("one frame", "one thread", lambda: list(pool.map(one, range(1)))[0]))
+        contenders.append(contender("one frame", "one thread", lambda: in_parallel(range(1))))
     return contenders
 
 

@@ -23,9 +23,7 @@ def _quantize(shape: tuple[int, ...]) -> list[Contender]:
     x, out = samples(shape, np.float32, -7.5, 7.5), np.empty(shape, np.int8)
     converter = Converter.quantize(_SCALE, _ZERO_POINT)
     contenders = [contender(OURS, "Converter.quantize", lambda: converter(x, out=out), out)]
-    contenders += [
-        contender("numpy", way, run, out) for way, run in quantize_ways(_SCALE, _ZERO_POINT, x, out).items()
-    ]
+    contenders += [contender("numpy", way, run, out) for way, run in quantize_ways(_SCALE, _ZERO_POINT, x, out).items()]
     contenders.append(copying(x, out))
     # Both peers multiply by the reciprocal, so a value near the middle between two steps may go to the other one.
     if torch := peers.torch():

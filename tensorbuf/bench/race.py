@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tensorbuf.bench.contest import Contender
+from tensorbuf.bench.contest import Array, Contender
 
-__all__ = ["Disagreement", "check", "race"]
+__all__ = ["DisagreementError", "check", "race"]
 
 # Long beside the clock's resolution and a timer interrupt, short enough that all take turns many times a second.
 _SAMPLE = 0.002
 
 
-class Disagreement(AssertionError):
+class DisagreementError(AssertionError):
     """Two contenders gave different answers, so their times cannot be compared."""
 
 
@@ -24,7 +24,7 @@ def check(job: str, contenders: Sequence[Contender]) -> None:
 
     Raises
     ------
-    Disagreement
+    DisagreementError
         If a value is further from it than the contender's `within`, or the size differs.
     """
     wanted = np.array(_run(contenders[0]))
@@ -33,9 +33,9 @@ def check(job: str, contenders: Sequence[Contender]) -> None:
             continue
         answer = np.asarray(_run(contender))
         if answer.size != wanted.size:
-            raise Disagreement(f"{job}: {contender.peer} gives {answer.size} values, tensorbuf {wanted.size}")
+            raise DisagreementError(f"{job}: {contender.peer} gives {answer.size} values, tensorbuf {wanted.size}")
         if not _agree(answer.reshape(wanted.shape), wanted, contender.within):
-            raise Disagreement(f"{job}: {contender.peer} ({contender.way}) gives other values than tensorbuf")
+            raise DisagreementError(f"{job}: {contender.peer} ({contender.way}) gives other values than tensorbuf")
 
 
 def _run(contender: Contender) -> object:
@@ -43,7 +43,7 @@ def _run(contender: Contender) -> object:
     return contender.answer()
 
 
-def _agree(answer: np.ndarray, wanted: np.ndarray, within: float) -> bool:  # type: ignore[type-arg]
+def _agree(answer: Array, wanted: Array, within: float) -> bool:
     if not within:
         return answer.dtype == wanted.dtype and np.array_equal(answer, wanted)
     return bool(np.all(np.abs(answer.astype(np.float64) - wanted.astype(np.float64)) <= within))

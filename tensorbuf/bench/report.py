@@ -12,7 +12,9 @@ from tensorbuf.bench.table import MET, MISSED, NOT_MEASURED, Line, Result, quant
 
 __all__ = ["as_document", "write_document", "write_table"]
 
-_HEAD = f"{'#':8}{'job':49}{'size':>10}{'ours':>10}  {'peer':18}{'theirs':>9}{'ratio':>8}  {'target':10}{'verdict':14}way"
+_HEAD = (
+    f"{'#':8}{'job':49}{'size':>10}{'ours':>10}  {'peer':18}{'theirs':>9}{'ratio':>8}  {'target':10}{'verdict':14}way"
+)
 
 
 def write_table(machine: dict[str, str], results: Iterable[Result], write: Callable[[str], object]) -> str:

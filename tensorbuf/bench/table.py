@@ -14,6 +14,11 @@ MET, MISSED, NOT_MEASURED = "met", "missed", "not measured"
 
 REPEATS = 21
 
+_STEPS = {
+    "B": ((1e6, "MB"), (1e3, "kB"), (1, "B")),
+    "s": ((1, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")),
+}
+
 
 @dataclass(frozen=True)
 class Line:
@@ -69,7 +74,7 @@ def measure(jobs: Iterable[Job], repeats: int = REPEATS) -> Iterator[Result]:
 
     Raises
     ------
-    Disagreement
+    DisagreementError
         If a peer computes something else.
     """
     for job in jobs:
@@ -115,6 +120,6 @@ def quantity(value: float | None, unit: str) -> str:
     """Seconds or bytes with three digits."""
     if value is None:
         return "-"
-    steps = ((1e6, "MB"), (1e3, "kB"), (1, "B")) if unit == "B" else ((1, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+    steps = _STEPS[unit]
     scale, name = next((step for step in steps if value >= step[0]), steps[-1])
     return f"{value / scale:.3g} {name}"
