@@ -16,6 +16,8 @@ from tensorbuf.shaped_array import ShapedArray, ShapedArraySlice
 from tensorbuf.sparse import SparseNdArray
 from tensorbuf.tensor_buffer import TensorBuffer
 from tensorbuf.typed_arrays import (
+from tensorbuf.memory import clear_cache
+from tensorbuf.nd_array import (
     BooleanNdArray,
     ByteNdArray,
     DoubleNdArray,
@@ -54,6 +56,7 @@ __all__ = [
     "TensorBuffer",
     "bitcast",
     "cast",
+    "clear_cache",
     "convert",
     "databuffers",
     "from_memory",

@@ -29,6 +29,13 @@ _COMPLEX_PARTS: dict[np.dtype[Any], np.dtype[Any]] = {
     np.dtype(np.complex128): np.dtype(np.float64),
 }
 
+# The dtype-likes that may be kept: they are few, and equal ones mean the same.
+_REMEMBERED = (type, str, np.dtype, DataType)
+
+for _dtype, _code in CODES.items():
+    if _dtype not in _COMPLEX_PARTS:
+        pipeline.know(_dtype.num, _code)
+
 
 def convert_array(src: Array, dst: Array, rule: Rule) -> None:
     """Convert the values of `src` into `dst`, an array of the same shape; all else about the two may differ.
@@ -89,11 +96,17 @@ def _convert(src: Array, dst: Array, rule: Rule, mode: int, *, staged: bool) -> 
 
 
 def _kernel(src: Array, dst: Array, rule: Rule, mode: int, *, staged: bool) -> None:
-    from_code, into = CODES[src.dtype.newbyteorder("=")], dst.dtype.newbyteorder("=")
-    kind = DataType.of(into)
-    rounding = rule.rounding if kind.is_integer and DataType.of(src.dtype).is_floating else "truncate"
-    fill = as_int64(filling(into, rule)[0])
-    pipeline.convert(src, from_code, dst, CODES[into], mode, ROUNDING_NUMBERS[rounding], fill, staged)
+    from_code, to_code, rounding, fill = _codes(src.dtype, dst.dtype, rule)
+    pipeline.convert(src, from_code, dst, to_code, mode, rounding, fill, staged)
+
+
+@functools.lru_cache(maxsize=512)
+def _codes(src: np.dtype[Any], dst: np.dtype[Any], rule: Rule) -> tuple[int, int, int, int]:
+    """The numbers of both types and of the rounding, and what NaN becomes, for the kernels."""
+    into = dst.newbyteorder("=")
+    rounds = DataType.of(dst).is_integer and DataType.of(src).is_floating
+    rounding = ROUNDING_NUMBERS[rule.rounding] if rounds else ROUNDING_NUMBERS["truncate"]
+    return CODES[src.newbyteorder("=")], CODES[into], rounding, as_int64(filling(into, rule)[0])
 
 
 def as_int64(value: int) -> int:
@@ -205,8 +218,15 @@ def convert(
     >>> convert(x, "uint8", overflow="wrap")
     array([  1, 255,  44, 251,   0], dtype=uint8)
     """
+    if overflow == "saturate" and rounding == "truncate" and nan is UNSET:
+        done = pipeline.quick(x, dtype, out)
+        if done is not None:
+            return done
     rule = read_rule(overflow, rounding, nan)
-    return _convert_kind(x, numeric_dtype(dtype), out, rule, WRAP if overflow == "wrap" else SATURATE)
+    wanted = numeric_dtype(dtype)
+    if isinstance(dtype, _REMEMBERED) and wanted not in _COMPLEX_PARTS:
+        pipeline.remember(dtype, wanted)
+    return _convert_kind(x, wanted, out, rule, WRAP if overflow == "wrap" else SATURATE)
 
 
 def cast(x: Any, dtype: DTypeLike) -> Any:

@@ -5,17 +5,29 @@ from __future__ import annotations
 import contextlib
 import functools
 import operator
+import os
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, SupportsIndex, TypeVar
 
 import numpy as np
 
+from tensorbuf._kernels import cache as _cache
 from tensorbuf._kernels import memory as _memory
 from tensorbuf.errors import ShapeError
 from tensorbuf.shape import check_integer
 
-__all__ = ["ShapeLike", "check_integer", "check_layout", "check_shape", "empty", "pinned", "releasing", "zeros"]
+__all__ = [
+    "ShapeLike",
+    "check_integer",
+    "check_layout",
+    "check_shape",
+    "clear_cache",
+    "empty",
+    "pinned",
+    "releasing",
+    "zeros",
+]
 
 ShapeLike = SupportsIndex | Iterable[SupportsIndex]
 
@@ -152,3 +164,28 @@ def _clear_frames(error: BaseException) -> None:
                     trace.tb_frame.clear()
             trace = trace.tb_next
         passed = passed.__context__
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_cache.forget)
+
+
+def clear_cache() -> int:
+    """Give the memory that is kept for recycling back to the system.
+
+    Blocks of 1 MB and more whose last array has died are kept for new arrays of about the same size: eight at the most,
+    of 256 MB together.
+
+    Returns
+    -------
+    int
+        The number of bytes that were kept.
+
+    Examples
+    --------
+    >>> import tensorbuf
+    >>> kept = tensorbuf.clear_cache()
+    >>> tensorbuf.clear_cache()
+    0
+    """
+    return _cache.clear()

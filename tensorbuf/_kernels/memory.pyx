@@ -15,10 +15,12 @@ from cpython.buffer cimport (
     PyObject_GetBuffer,
 )
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc
+from cpython.mem cimport PyMem_RawCalloc
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport uintptr_t
+
+from tensorbuf._kernels.cache cimport give, take
 
 cnp.import_array()
 
@@ -44,12 +46,13 @@ cdef enum:
 
 
 cdef class Block:
-    """A block from the system's allocator; frees it with the last array on it."""
+    """A block from the system's allocator, given back to the cache or the system with the last array on it."""
 
     cdef void *start
+    cdef size_t capacity
 
     def __dealloc__(self):
-        PyMem_RawFree(self.start)
+        give(self.start, self.capacity)
 
 
 def allocate(tuple shape, cnp.dtype dtype, bint zeroed):
@@ -60,10 +63,17 @@ def allocate(tuple shape, cnp.dtype dtype, bint zeroed):
     """
     cdef cnp.npy_intp dims[cnp.NPY_MAXDIMS]
     cdef int rank = <int>len(shape), axis
+    for axis in range(rank):
+        dims[axis] = shape[axis]
+    return aligned(rank, dims, dtype, zeroed)
+
+
+cdef object aligned(int rank, cnp.npy_intp *dims, cnp.dtype dtype, bint zeroed):
+    """`allocate` for a shape that C has."""
+    cdef int axis
     cdef Py_ssize_t nbytes = dtype.itemsize
     cdef bint empty = False
     for axis in range(rank):
-        dims[axis] = shape[axis]
         if dims[axis] == 0:
             empty = True
         elif nbytes > (PY_SSIZE_T_MAX - ALIGNMENT) // dims[axis]:
@@ -73,8 +83,8 @@ def allocate(tuple shape, cnp.dtype dtype, bint zeroed):
     if empty:
         nbytes = 0
     cdef Block block = Block.__new__(Block)
-    cdef size_t request = <size_t>nbytes + ALIGNMENT
-    block.start = PyMem_RawCalloc(request, 1) if zeroed else PyMem_RawMalloc(request)
+    block.capacity = <size_t>nbytes + ALIGNMENT
+    block.start = PyMem_RawCalloc(block.capacity, 1) if zeroed else take(&block.capacity)
     if block.start == NULL:
         raise MemoryError(f"cannot allocate {nbytes} bytes")
     cdef uintptr_t address = (<uintptr_t>block.start + ALIGNMENT - 1) & ~<uintptr_t>(ALIGNMENT - 1)

@@ -14,10 +14,11 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from tensorbuf._kernels.geometry cimport MOST_PARAMETERS, MOST_STEPS, Operand, Plan, Step
-from tensorbuf._kernels.tiles cimport run
+from tensorbuf._kernels.memory cimport aligned
+from tensorbuf._kernels.tiles cimport environment, environment_enter, environment_leave, run
 from tensorbuf._kernels.types cimport (
     ARITHMETICS, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, SATURATE, TRUNCATE, UINT8, UINT16, UINT32, UINT64, Bounds,
-    Convert, Kernels, Scan,
+    Convert, Kernels, Scan, Span,
 )
 
 cnp.import_array()
@@ -234,3 +235,93 @@ def look_up(
     plan.parameter_count = 1
     plan.mapped = True
     _execute(&plan, cnp.PyArray_SIZE(source))
+
+
+# ---------------------------------------------------------------- the short way
+
+# Numbers of numpy's types, of its own and those that ml_dtypes registers, to ours; NO_CODE for all others.
+cdef enum:
+    MOST_NUMBERS = 512
+    NO_CODE = -1
+
+cdef int[MOST_NUMBERS] _codes
+cdef dict _targets = {}
+
+for _number in range(MOST_NUMBERS):
+    _codes[_number] = NO_CODE
+
+
+def know(int number, int code):
+    """Learn that numpy's type `number` is ours with `code`; complex types are better left to the long way."""
+    if 0 <= number < MOST_NUMBERS:
+        _codes[number] = code
+
+
+def remember(dtype_like, cnp.dtype dtype not None):
+    """Learn that `dtype_like` means `dtype`, in native byte order."""
+    _targets[dtype_like] = dtype
+
+
+cdef inline int _code(cnp.ndarray array) noexcept:
+    cdef int number = cnp.PyArray_TYPE(array)
+    return _codes[number] if 0 <= number < MOST_NUMBERS else NO_CODE
+
+
+cdef inline bint _apart(cnp.ndarray a, cnp.ndarray b) noexcept:
+    """Whether two contiguous arrays surely share no byte."""
+    cdef const char *start = <const char *> cnp.PyArray_DATA(a)
+    cdef const char *other = <const char *> cnp.PyArray_DATA(b)
+    return start + cnp.PyArray_NBYTES(a) <= other or other + cnp.PyArray_NBYTES(b) <= start
+
+
+cdef inline bint _ready(cnp.ndarray array) noexcept:
+    return cnp.PyArray_IS_C_CONTIGUOUS(array) and cnp.PyArray_ISALIGNED(array) and cnp.PyArray_ISNOTSWAPPED(array)
+
+
+cdef bint _fits(cnp.ndarray out, cnp.ndarray like, int code) noexcept:
+    cdef int axis
+    if _code(out) != code or cnp.PyArray_NDIM(out) != cnp.PyArray_NDIM(like) or not _ready(out):
+        return False
+    for axis in range(cnp.PyArray_NDIM(out)):
+        if cnp.PyArray_DIMS(out)[axis] != cnp.PyArray_DIMS(like)[axis]:
+            return False
+    return cnp.PyArray_ISWRITEABLE(out) and _apart(out, like)
+
+
+def quick(x, dtype, out):
+    """`convert` with the default rule, for contiguous arrays and what it has seen before; None where that is not so."""
+    cdef cnp.ndarray source, target
+    cdef cnp.dtype wanted
+    cdef int code
+    cdef Span values, result
+    cdef Py_ssize_t size
+    cdef environment saved
+    cdef Convert kernel
+    if not cnp.PyArray_CheckExact(x):
+        return None
+    source = x
+    code = _code(source)
+    found = _targets.get(dtype)
+    if found is None or code == NO_CODE or not _ready(source):
+        return None
+    wanted = found
+    kernel = kernels.convert[SATURATE][code][_codes[wanted.type_num]]
+    if out is None:
+        target = aligned(cnp.PyArray_NDIM(source), cnp.PyArray_DIMS(source), wanted, False)
+    elif cnp.PyArray_CheckExact(out) and _fits(out, source, _codes[wanted.type_num]):
+        target = out
+    else:
+        return None
+    size = values.shape[0] = result.shape[0] = cnp.PyArray_SIZE(source)
+    values.data = <char *> cnp.PyArray_DATA(source)
+    result.data = <char *> cnp.PyArray_DATA(target)
+    if size >= WITHOUT_GIL:
+        with nogil:
+            saved = environment_enter()
+            kernel(values, result, size, 0)
+            environment_leave(saved)
+    elif size > 0:
+        saved = environment_enter()
+        kernel(values, result, size, 0)
+        environment_leave(saved)
+    return target

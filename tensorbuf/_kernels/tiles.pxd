@@ -128,12 +128,14 @@ cdef inline Py_ssize_t run_tile(
     cdef Py_ssize_t source_rows = source.strides[tile.second] if tile.second >= 0 else 0
     cdef Py_ssize_t target_rows = target.strides[tile.second] if tile.second >= 0 else 0
     cdef char *into = target.data + corner[1]
-    cdef bint write_through = plan.scan == NULL and lies_as_block(target, target.strides[tile.inner], target_rows, n, rows)
+    cdef bint write_through = lies_as_block(target, target.strides[tile.inner], target_rows, n, rows)
     cdef int k
     cdef Span values, result, operand
     if plan.mapped:
         map_tile(plan, tile, corner, n, rows)
         return n * rows
+    if plan.scan != NULL:
+        write_through = False
     values.shape[0] = result.shape[0] = operand.shape[0] = n * rows
     values.data = source.data + corner[0]
     if plan.staged or not lies_as_block(source, source.strides[tile.inner], source_rows, n, rows):
