@@ -9,6 +9,7 @@ from tensorbuf.data_buffer import DataBuffer
 from tensorbuf.dtypes import DataType
 from tensorbuf.errors import ConversionError, RankError, ReadOnlyError, ShapeError
 from tensorbuf.layouts import DataLayout
+from tensorbuf.memory import clear_cache
 from tensorbuf.nd_array import NdArray
 from tensorbuf.sequence import NdArraySequence
 from tensorbuf.shape import Shape
@@ -16,8 +17,6 @@ from tensorbuf.shaped_array import ShapedArray, ShapedArraySlice
 from tensorbuf.sparse import SparseNdArray
 from tensorbuf.tensor_buffer import TensorBuffer
 from tensorbuf.typed_arrays import (
-from tensorbuf.memory import clear_cache
-from tensorbuf.nd_array import (
     BooleanNdArray,
     ByteNdArray,
     DoubleNdArray,
