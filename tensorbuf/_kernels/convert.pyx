@@ -13,7 +13,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 from libc.string cimport memcpy
 
 from tensorbuf._kernels.rules cimport (
-    brain_value, canonical, converted, e4m3_value, e5m2_value, finite, half_value, rounded_away,
+    always_fits, brain_value, canonical, converted, e4m3_value, e5m2_value, finite, half_value, rounded_away,
 )
 from tensorbuf._kernels.types cimport (
     ADD, BFLOAT16, BOOL, CEIL, COMPLEX64, COMPLEX128, DIVIDE, FINITE, FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT16, FLOAT32,
@@ -224,9 +224,15 @@ cdef void enter_pair(int row, int column, source *from_type, target *to_type) no
     kernels.convert[SATURATE][row][column] = <Convert> saturating[source, target]
     kernels.convert[WRAP][row][column] = <Convert> saturating[source, target]
     kernels.convert[FINITE][row][column] = <Convert> saturating[source, target]
-    if target in integer and source is not target and source is not truth:
+    # Where nothing can lie outside the target, the other modes have nothing to add.
+    if source in integer and target in integer:
+        if not always_fits(<source> 0, <target> 0):
+            kernels.convert[WRAP][row][column] = <Convert> wrapping[source, target]
+    elif source is not truth and target in integer:
         kernels.convert[WRAP][row][column] = <Convert> wrapping[source, target]
-    elif target in any_floating:
+    elif source in integer and (target is brain or target is float or target is double):
+        pass
+    elif source is not truth and source is not e4m3 and target in any_floating:
         kernels.convert[FINITE][row][column] = <Convert> finishing[source, target]
 
 

@@ -174,6 +174,14 @@ cdef inline uint64_t most_value(integer like) noexcept nogil:
         return 18446744073709551615ull
 
 
+cdef inline bint always_fits(integer x, target like) noexcept nogil:
+    """Whether an integer target holds every value of x's type."""
+    if target in integer:
+        return least_value(like) <= least_value(x) and most_value(x) <= most_value(like)
+    else:
+        return False
+
+
 # ---------------------------------------------------------------- to an integer type, out of range: the nearer limit
 
 cdef inline target integer_clamped(integer x, target like) noexcept nogil:
