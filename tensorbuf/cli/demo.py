@@ -11,7 +11,7 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from tensorbuf.cli import demo_picture, race
+from tensorbuf.cli import demo_picture, demo_speed
 from tensorbuf.cli.images import read_image
 from tensorbuf.cli.outputs import NpyOutput
 from tensorbuf.converter import Converter
@@ -88,7 +88,7 @@ def demo(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     click.echo(_table(journey))
     click.echo(_errors(journey))
-    click.echo(race.report(photograph, journey.scale, journey.zero_point, MEAN, STD))
+    click.echo(demo_speed.report(photograph, MEAN, STD, journey.scale, journey.zero_point))
     for path in _write(folder, journey):
         click.echo(f"wrote {path}")
 

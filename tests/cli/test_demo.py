@@ -6,10 +6,8 @@ import numpy as np
 from command import succeed
 from PIL import Image
 
-from tensorbuf.cli import race
 from tensorbuf.cli.demo import MEAN, STD, travel
 from tensorbuf.cli.main import run
-from tensorbuf.converter import Converter
 
 
 def test_the_demo_writes_its_files_and_says_what_it_did(tmp_path):
@@ -51,17 +49,3 @@ def test_the_journey_is_exact():
     # Half a step, and the last bits of the float32 arithmetic.
     assert np.abs(journey.dequantised - journey.model_input).max() <= journey.scale * 0.5001
     assert np.abs(journey.picture.astype(int) - photograph).max() <= 1
-
-
-def test_every_way_of_numpy_gives_the_same_values():
-    photograph = np.random.default_rng(2).integers(0, 256, (6, 8, 3), np.uint8)
-    model_input = Converter.normalize(MEAN, STD, layout="HWC->CHW")(photograph)
-    for way in race.numpy_normalize(MEAN, STD):
-        out = np.zeros_like(model_input)
-        way(photograph, out)
-        assert np.array_equal(out, model_input)
-    quantised = Converter.quantize(0.02, -14)(model_input)
-    for way in race.numpy_quantize(0.02, -14):
-        out = np.zeros_like(quantised)
-        way(model_input, out)
-        assert np.array_equal(out, quantised)
