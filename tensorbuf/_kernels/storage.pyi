@@ -10,6 +10,12 @@ _T = TypeVar("_T")
 
 def use_slices(kind: type[Holder]) -> None: ...
 
+@final
+class Family: ...
+
+@final
+class Storage: ...
+
 @disjoint_base
 class Holder:
     @property
@@ -47,7 +53,6 @@ class Holder:
         def __buffer__(self, flags: int, /) -> memoryview: ...
 
 @final
-@disjoint_base
 class Export:
     @property
     def live(self) -> bool: ...

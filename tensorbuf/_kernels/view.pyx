@@ -80,7 +80,7 @@ cdef class Indexed(Exporter):
         if self._array is None:
             return self._get(coords)
         cdef Geometry view
-        cdef int rank = <int>len(coords), axis
+        cdef int rank = <int>len(coords)
         self._check_rank(coords, rank)
         view.data = self._enter(coords, rank, False)
         return self._rest(&view, rank)
@@ -220,7 +220,7 @@ cdef class Indexed(Exporter):
             return self._slice(items)
         cdef Geometry view
         cdef int problem = FITS
-        cdef int axis = 0, before, kept
+        cdef int axis = 0, before, _kept
         cdef list tables = None if self._tables is None else []
         cdef int left = self._left_over(items, indexing)
         view.data = cnp.PyArray_BYTES(<cnp.ndarray>self._array)
@@ -232,7 +232,7 @@ cdef class Indexed(Exporter):
             if kind == NEW_AXIS:
                 _add(&view, 1, 0)
             elif kind == ELLIPSIS:
-                for kept in range(left):
+                for _kept in range(left):
                     self._keep(axis, &view, tables)
                     axis += 1
                 continue
