@@ -95,3 +95,20 @@ def check_block_of(start: int, reals: twin.Reals, to: str, overflow: str, roundi
     else:
         same = got == twin.to_integer(reals, to, *how)
     assert same.all(), (to, *how, hex(start + int(np.argmin(same))))
+
+
+@pytest.mark.parametrize("layout", ["C", "F"])
+def test_more_than_2_to_the_31_elements(layout):
+    """A window that slides over few bytes, so that only the result takes memory."""
+    shape = (1 << 16) + 1, 1 << 15
+    memory = np.random.default_rng(1).integers(-128, 128, sum(shape), np.int8)
+    source = np.lib.stride_tricks.as_strided(memory, shape, (1, 1), writeable=False)
+    source = source.T if layout == "F" else source
+    got = convert(source, "uint8")
+    assert got.size > 2**31
+    want = convert(memory, "uint8")
+    for row in (0, 1, 777, got.shape[0] - 2, got.shape[0] - 1):
+        assert got[row].tobytes() == want[row : row + got.shape[1]].tobytes()
+    total = np.concatenate([[0], np.cumsum(want, dtype=np.int64)])
+    rows, columns = got.shape
+    assert int(got.sum(dtype=np.int64)) == int((total[columns : columns + rows] - total[:rows]).sum())
