@@ -6,7 +6,7 @@ import plans
 import pytest
 import twin
 from oracle import ELEMENTS, ROUNDINGS
-from patterns import FLOATS, INTEGERS, REAL_NAMES, sample
+from patterns import FLOATS, INTEGERS, REAL_NAMES, from_patterns, random_patterns, sample
 
 from tensorbuf import Converter, convert
 
@@ -153,6 +153,26 @@ def test_dequantize_on_every_pair(of):
             got = Converter.dequantize(scale, zero_point, dtype=to)(x)
             want = plans.dequantize(x, scale, zero_point, to)
             twin.assert_same(got, want, x, f"{of} to {to}, {scale}, {zero_point}")
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("of", REAL_NAMES)
+def test_many_values_on_every_pair(of):
+    x = from_patterns(random_patterns(of, 1 << 17, 5), of)
+    for to in REAL_NAMES:
+        for overflow in ("saturate", "wrap"):
+            got = Converter(to, scale=0.1, offset=-3.3, overflow=overflow, rounding="nearest")(x)
+            want = plans.affine(x, to, 0.1, -3.3, overflow=overflow, rounding="nearest")
+            twin.assert_same(got, want, x, f"{of} to {to}, {overflow}")
+        got = Converter.normalize(0.485, 0.229, dtype=to)(x)
+        twin.assert_same(got, plans.normalize(x, 0.485, 0.229, to=to), x, f"normalize {of} to {to}")
+        got = Converter.dequantize(0.003, 17, dtype=to)(x)
+        twin.assert_same(got, plans.dequantize(x, 0.003, 17, to), x, f"dequantize {of} to {to}")
+        if ELEMENTS[to].kind == "integer":
+            for rounding in ROUNDINGS:
+                got = Converter.quantize(0.7, 3, dtype=to, rounding=rounding)(x)
+                want = plans.quantize(x, 0.7, 3, to, rounding=rounding)
+                twin.assert_same(got, want, x, f"quantize {of} to {to}, {rounding}")
 
 
 @pytest.mark.parametrize("of", [*REAL_NAMES, "complex64", "complex128"])
