@@ -47,14 +47,12 @@ test-suite: install $(venv)/tools-test
 	$(pytest) tests
 	$(pytest) bench --benchmark-disable
 	$(pytest) --doctest-modules --pyargs tensorbuf
-	for level in $$($(python) -c 'from tensorbuf import _kernels; print(*_kernels.levels()[:-1])'); do \
-	  TENSORBUF_LEVEL=$$level $(pytest) -m "levels and ($(MARKS))" tests || exit; done
 
-# The suite above ran at the best level; here the conversions run at each other one, in processes of their own that assert
-# the level they loaded (tests/test_levels.py).
+# The suite above ran at the best level; here what is marked so runs at each other one, in processes of their own that
+# assert the level they loaded (tests/test_levels.py).
 test-levels: install $(venv)/tools-test
 	for level in $$($(python) -c 'from tensorbuf import _kernels; print(*_kernels.levels()[:-1])'); do \
-	  TENSORBUF_LEVEL=$$level $(pytest) tests/test_levels.py $(wildcard tests/test_conver*.py) || exit 1; done
+	  TENSORBUF_LEVEL=$$level $(pytest) -m "levels and ($(MARKS))" tests || exit 1; done
 
 proof: install $(venv)/tools-test
 	$(python) -m pytest -n $(WORKERS) -m proof $(PYTEST_ARGS) tests

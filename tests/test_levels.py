@@ -8,6 +8,8 @@ import pytest
 
 from tensorbuf import _kernels
 
+pytestmark = pytest.mark.levels
+
 
 def load(level: str) -> subprocess.CompletedProcess[str]:
     """A new process that loads the package at `level` and prints the level that it got."""
