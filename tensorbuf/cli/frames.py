@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import mmap
 from collections.abc import Iterator
 from typing import Any, Protocol, cast
@@ -9,9 +10,10 @@ from typing import Any, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
+from tensorbuf.cli.streams import read_some
 from tensorbuf.memory import empty
 
-__all__ = ["ArrayFrames", "Frames", "RawFrames", "Readable", "cut_off"]
+__all__ = ["ArrayFrames", "Frames", "RawFrames", "cut_off"]
 
 # A block is a few frames and about as long as this: long enough that a call costs little beside its loop, and short
 # enough that input and output stay in the processor's cache.
@@ -19,12 +21,6 @@ _BLOCK_BYTES = 1 << 18
 
 # How much of a mapped file is kept before it is let go.
 _MAPPED_BYTES = 1 << 24
-
-
-class Readable(Protocol):
-    """A binary file without a buffer of its own: a read gives what is there, and waits only for the first byte."""
-
-    def readinto(self, memory: npt.NDArray[np.uint8], /) -> int | None: ...
 
 
 class Frames(Protocol):
@@ -68,7 +64,7 @@ class RawFrames:
 
     stacked = False
 
-    def __init__(self, file: Readable, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int | None) -> None:
+    def __init__(self, file: io.FileIO, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int | None) -> None:
         self.shape = shape
         self.dtype = dtype
         self.nbytes = nbytes
@@ -82,7 +78,7 @@ class RawFrames:
         one = int(np.prod(self.shape, dtype=object)) * self.dtype.itemsize
         memory = empty((one * max(1, _BLOCK_BYTES // one),), np.dtype(np.uint8))
         filled = 0
-        while count := self._file.readinto(memory[filled:]):
+        while count := read_some(self._file, memory[filled:]):
             filled += count
             whole = filled - filled % one
             if whole:

@@ -54,8 +54,10 @@ def read_image(path: str) -> npt.NDArray[Any]:
     ------
     click.UsageError
         If the file holds several frames.
+    ValueError
+        If it is damaged, or no picture that Pillow knows.
     OSError
-        If it cannot be read, or is no picture that Pillow knows.
+        If it cannot be opened.
     """
     image_module = pillow()
     with open(path, "rb") as file, warnings.catch_warnings():
@@ -109,7 +111,7 @@ def encode_image(file: BinaryIO, path: str, array: npt.NDArray[Any]) -> None:
     suffix = PurePath(path).suffix.lower()
     try:
         image_module.fromarray(pixels).save(file, image_module.registered_extensions()[suffix])
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise OSError(error.errno, os.strerror(error.errno), path) from None
         raise ValueError(f"{path}: Pillow cannot write {array.dtype} of shape {array.shape} there: {error}") from None

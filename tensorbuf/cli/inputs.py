@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import stat
 import zipfile
@@ -58,16 +59,16 @@ def open_frames(
             yield RawFrames(file, shape, dtype, nbytes)
         return
     array = _read_array(address)
-    if dtype is not None and dtype != array.dtype:
-        raise TypeError(f"{address.path} holds {array.dtype}, not {dtype} as --from says")
+    if dtype is not None and dtype.newbyteorder("=") != array.dtype.newbyteorder("="):
+        raise TypeError(f"{address.path} holds {array.dtype.name}, not {dtype.name} as --from says")
     if shape is not None and shape != array.shape:
         raise ShapeError(f"{address.path} has the shape {array.shape}, not {shape} as --shape says")
     yield ArrayFrames(array, stacked=array.size > 0 and may_split(array.ndim))
 
 
 @contextlib.contextmanager
-def _open_raw(address: Address) -> Iterator[tuple[Any, int | None]]:
-    with standard_input() if address.is_standard_stream else open(address.path, "rb", buffering=0) as file:
+def _open_raw(address: Address) -> Iterator[tuple[io.FileIO, int | None]]:
+    with standard_input() if address.is_standard_stream else io.FileIO(address.path) as file:
         status = os.fstat(file.fileno())
         yield file, status.st_size - file.tell() if stat.S_ISREG(status.st_mode) else None
 
@@ -83,15 +84,17 @@ def _read_array(address: Address) -> npt.NDArray[Any]:
 
 def _read_member(address: Address) -> npt.NDArray[Any]:
     with zipfile.ZipFile(address.path) as archive:
-        names = [name.removesuffix(".npy") for name in archive.namelist()]
+        names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
         name = address.member if address.member is not None else _only(address, names)
         if name not in names:
-            raise ValueError(f"no array {name!r} in it; there are {', '.join(names)}")
+            raise ValueError(f"it holds no array {name!r}; there are {', '.join(names)}")
         with archive.open(name + ".npy") as file:
             return read_array(file)
 
 
 def _only(address: Address, names: list[str]) -> str:
-    if len(names) != 1:
+    if not names:
+        raise ValueError("it holds no array")
+    if len(names) > 1:
         raise click.UsageError(f"{address.path} holds {len(names)} arrays; name one, as in {address.path}:{names[0]}")
     return names[0]

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 import click
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 from tensorbuf.cli.address import Address, Format
 from tensorbuf.cli.images import encode_image
-from tensorbuf.cli.streams import standard_output
+from tensorbuf.cli.streams import naming, standard_output, write_all
 from tensorbuf.doors import npy
 from tensorbuf.doors.whole_file import whole_file
 
@@ -73,12 +74,13 @@ def open_output(
         elif address.format is Format.IMAGE:
             output = ImageOutput(file, address.path)
         elif address.format is Format.NPZ:
-            collected = stack.enter_context(tempfile.TemporaryFile())
+            collected = stack.enter_context(tempfile.TemporaryFile(dir=Path(address.path).parent))
             output = NpzOutput(file, collected, address, shape, dtype, stacked=stacked)
         else:
             raise NotImplementedError
         yield output
-        output.finish()
+        with naming(address.path):
+            output.finish()
 
 
 class RawOutput:
@@ -89,13 +91,8 @@ class RawOutput:
         self._name = name
 
     def write(self, block: npt.NDArray[Any]) -> None:
-        rest = block.reshape(-1).view(np.uint8).data
-        try:
-            # A pipe may take less than it is offered.
-            while rest:
-                rest = rest[self._file.write(rest) :]
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, self._name) from None
+        with naming(self._name):
+            write_all(self._file, block.reshape(-1).view(np.uint8).data)
 
     def finish(self) -> None:
         self._file.flush()
@@ -152,6 +149,7 @@ class NpzOutput(NpyOutput):
             archive.open(self._member, "w", force_zip64=True) as member,
         ):
             shutil.copyfileobj(self._file, member, 1 << 20)
+        self._archive.flush()
 
 
 class ImageOutput:

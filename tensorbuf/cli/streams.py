@@ -1,11 +1,17 @@
-"""Standard input and output as binary files without buffers."""
+"""Standard input and output as binary files without buffers, and reading and writing what may come in pieces."""
 
 from __future__ import annotations
 
+import contextlib
 import io
-from typing import Literal
+import select
+from collections.abc import Iterator
+from typing import BinaryIO, Literal
 
-__all__ = ["standard_input", "standard_output"]
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["naming", "read_some", "standard_input", "standard_output", "write_all"]
 
 
 def standard_input() -> io.FileIO:
@@ -18,8 +24,35 @@ def standard_output() -> io.FileIO:
     return _open(1, "wb")
 
 
-def _open(descriptor: int, mode: Literal["rb", "wb"]) -> io.FileIO:
+def read_some(file: io.FileIO, memory: npt.NDArray[np.uint8]) -> int:
+    """Read what is there, but at least one byte; 0 is the end. Waits also where the file is set not to block."""
+    while (count := file.readinto(memory.data)) is None:
+        select.select([file], [], [])
+    return count
+
+
+def write_all(file: BinaryIO, data: memoryview) -> None:
+    """Write every byte, also to a pipe that takes less at a time, or is set not to block."""
+    while data:
+        # None, for nothing taken, is not in the type of a BinaryIO, but what a FileIO gives.
+        count: int | None = file.write(data)
+        if count is None:
+            select.select([], [file], [])
+        else:
+            data = data[count:]
+
+
+@contextlib.contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Give an `OSError` of the block the name of the file, which reads and writes do not know."""
     try:
-        return open(descriptor, mode, buffering=0, closefd=False)
+        yield
     except OSError as error:
-        raise OSError(error.errno, error.strerror, ("standard input", "standard output")[descriptor]) from None
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, name) from None
+
+
+def _open(descriptor: int, mode: Literal["rb", "wb"]) -> io.FileIO:
+    with naming(("standard input", "standard output")[descriptor]):
+        return open(descriptor, mode, buffering=0, closefd=False)

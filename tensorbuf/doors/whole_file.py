@@ -36,13 +36,14 @@ def whole_file(path: str | os.PathLike[str], *, replace: bool) -> Iterator[Binar
     OSError
         If the folder cannot be written to, the disk is full, `path` is a folder.
     """
-    target = Path(os.path.realpath(path))
-    if target.is_dir():
+    given = Path(path)
+    if given.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a folder, not a file", os.fspath(path))
-    if target.exists() and not target.is_file():
-        with open(target, "wb", buffering=0) as device:
+    if given.exists() and not given.is_file():
+        with open(given, "wb", buffering=0) as device:
             yield device
         return
+    target = Path(os.path.realpath(given))
     _refuse_existing(target, path, replace)
     # Cut, since a name may be as long as the file system allows.
     temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(6)}.part")

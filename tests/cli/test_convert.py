@@ -206,6 +206,7 @@ def test_a_member_of_an_npz(here, tmp_path):
 
 def test_a_described_input_must_be_what_the_options_say(pixels, capsys):
     how = ["convert", str(pixels), "-", "--to", "uint8"]
+    assert convert(pixels, "--to", "uint8", "--from", ">u1", "--shape", "2,4,3").shape == (2, 4, 3)
     assert run_here([*how, "--from", "uint8", "--shape", "2,4,4"]) == 1
     assert "(2, 4, 3)" in capsys.readouterr().err
     assert run_here([*how, "--from", "int8"]) == 1

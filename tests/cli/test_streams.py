@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -78,6 +79,30 @@ def test_every_frame_is_written_as_soon_as_it_is_read():
         process.stdin.close()
         assert process.stdout.read() == b""
         assert process.wait(60) == 0
+
+
+if os.name == "posix":
+
+    def test_pipes_that_do_not_block():
+        pixels = frames(2000)
+        reader, writer = os.pipe()
+        os.set_blocking(reader, False)
+        words = [*COMMAND, "convert", "-", "-", *FRAME, *TO_FLOAT]
+        out_reader, out_writer = os.pipe()
+        os.set_blocking(out_writer, False)
+        with subprocess.Popen(words, stdin=reader, stdout=out_writer) as process:
+            os.close(reader)
+            os.close(out_writer)
+            with open(out_reader, "rb") as out, open(writer, "wb", buffering=0) as source:
+                source.write(pixels[:1].tobytes())
+                assert out.read(4 * SIZE) == converted(pixels[:1]).tobytes()
+                feed = threading.Thread(target=source.write, args=(pixels[1:].tobytes(),))
+                feed.start()
+                assert out.read(4 * SIZE * 1999) == converted(pixels[1:]).tobytes()
+                feed.join()
+                source.close()
+                assert out.read() == b""
+            assert process.wait(60) == 0
 
 
 @pytest.mark.parametrize("whole", [1, 2, 9000])

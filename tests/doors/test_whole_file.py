@@ -112,6 +112,13 @@ if os.name == "posix":
         assert (tmp_path / "link.bin").is_symlink()
         assert (tmp_path / "real.bin").read_bytes() == b"new"
 
+    def test_a_pipe_is_written_directly() -> None:
+        reader, writer = os.pipe()
+        write(Path(f"/dev/fd/{writer}"), b"abc")
+        os.close(writer)
+        with open(reader, "rb") as pipe:
+            assert pipe.read() == b"abc"
+
     def test_a_device_is_written_directly() -> None:
         write(Path(os.devnull), b"abc")
         assert not Path(os.devnull).is_file()
