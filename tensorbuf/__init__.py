@@ -8,6 +8,7 @@ from tensorbuf.converter import Converter
 from tensorbuf.data_buffer import DataBuffer
 from tensorbuf.dtypes import DataType
 from tensorbuf.errors import ConversionError, RankError, ReadOnlyError, ShapeError
+from tensorbuf.interchange import from_arrow, from_dlpack
 from tensorbuf.layouts import DataLayout
 from tensorbuf.memory import clear_cache
 from tensorbuf.nd_array import NdArray
@@ -58,6 +59,8 @@ __all__ = [
     "clear_cache",
     "convert",
     "databuffers",
+    "from_arrow",
+    "from_dlpack",
     "from_memory",
     "frombuffer",
     "index",

@@ -24,6 +24,8 @@ __all__ = [
     "check_shape",
     "clear_cache",
     "empty",
+    "native_copy",
+    "obstacle",
     "pinned",
     "releasing",
     "zeros",
@@ -97,6 +99,28 @@ def _allocate(shape: tuple[int, ...], dtype: np.dtype[Any], *, zeroed: bool) -> 
     if array is None:
         raise ShapeError(f"shape {shape} of {dtype} needs more than {sys.maxsize} bytes")
     return array
+
+
+def native_copy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A new writable array of the same values: C order, native byte order, on a 64-byte boundary."""
+    fresh = empty(array.shape, array.dtype.newbyteorder("="))
+    fresh[...] = array
+    return fresh
+
+
+def obstacle(array: np.ndarray[Any, Any]) -> str:
+    """What keeps this memory from libraries that know aligned native items at strides >= 0 only; "" where nothing."""
+    # An axis of length 1 is never walked.
+    walked = [stride for size, stride in zip(array.shape, array.strides, strict=True) if size > 1]
+    if not array.flags.aligned:
+        return f"is not aligned for {array.dtype}"
+    if not array.dtype.isnative:
+        return f"is byte-swapped ({array.dtype.str})"
+    if any(stride < 0 for stride in walked):
+        return f"has negative strides {array.strides}"
+    if any(stride % array.itemsize for stride in walked):
+        return f"has strides {array.strides} that are no multiples of {array.itemsize} bytes"
+    return ""
 
 
 def pinned(buffer: object) -> np.ndarray[Any, Any]:

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from tensorbuf._kernels.storage import Holder
+from tensorbuf.doors.exports import Exports
 from tensorbuf.dtypes import DataType, DTypeLike, native_dtype, numeric_dtype
 from tensorbuf.errors import ConversionError, ShapeError
 from tensorbuf.memory import ShapeLike, check_shape, empty, pinned
@@ -38,7 +39,7 @@ def _formats() -> dict[np.dtype[Any], tuple[bytes | None, bytes]]:
 _FORMATS = _formats()
 
 
-class Value(Holder):
+class Value(Holder, Exports):
     """A holder that can be made from anything that means an array."""
 
     __slots__ = ()
@@ -77,6 +78,9 @@ class Value(Holder):
     def _array(self) -> Array:
         """The scalars, read-only and *shared*; a user of the storage as long as it lives."""
         return np.ndarray(self.shape, self.dtype, self._pointer(False))
+
+    def _exported(self) -> tuple[Array, bool]:
+        return self._array(), False
 
     def _matching(self, value: object, shape: tuple[int, ...]) -> Value | Array:
         """`value` as what can be written into a part of `shape`: a holder, or a C-contiguous array of this dtype."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorbuf.doors import dlpack, torch
+from tensorbuf.doors import arrow, dlpack, torch
 from tensorbuf.dtypes import DTypeLike, read_dtype
 from tensorbuf.lists import Convert, Nested, TextError, object_array
 from tensorbuf.memory import empty
@@ -94,7 +94,7 @@ def _foreign_memory(x: Any) -> Array:
         return np.asarray(x)
     if hasattr(cls, "__dlpack__"):
         try:
-            return dlpack.from_dlpack(x)
+            return dlpack.memory_of(x)
         except (BufferError, TypeError, RuntimeError):
             # Not on the CPU, or of a type that DLPack has no code for: another door may be open.
             pass
@@ -102,6 +102,15 @@ def _foreign_memory(x: Any) -> Array:
         return np.asarray(memoryview(x))
     except (BufferError, TypeError):
         pass
+    if hasattr(cls, "__arrow_c_array__"):
+        try:
+            values, missing = arrow.read(x)
+        except TypeError:
+            # Of a type that is none of the package, or a table.
+            pass
+        else:
+            arrow.refuse_nulls(missing)
+            return values
     if any(hasattr(cls, door) for door in ("__array__", "__array_interface__", "__array_struct__")):
         return np.asarray(x)
     raise TypeError(f"{_shown(x)} is no array and has no typed memory")

@@ -15,6 +15,7 @@ from tensorbuf import memory
 from tensorbuf._kernels.flat import Flat
 from tensorbuf._kernels.memory import layout
 from tensorbuf.conversion import convert_array
+from tensorbuf.doors.exports import Exports
 from tensorbuf.dtypes import DataType, DTypeLike, numeric_dtype
 from tensorbuf.errors import ShapeError
 from tensorbuf.rule import DEFAULT
@@ -36,7 +37,7 @@ class _Own(enum.Enum):
     SHAPE = "the buffer's own"
 
 
-class TensorBuffer(Flat):
+class TensorBuffer(Flat, Exports):
     """A typed tensor over raw bytes, as TensorFlow Lite Support's ``TensorBuffer``.
 
     Made by `create_fixed_size`, `create_dynamic` or `create_from`. The memory is one C-contiguous block: its own (on a
@@ -378,18 +379,8 @@ class TensorBuffer(Flat):
             return _copied(self._array)
         return np.array(self._array.view(), dtype=dtype, copy=copy)
 
-    def __dlpack__(
-        self,
-        *,
-        stream: object = None,
-        max_version: tuple[int, int] | None = None,
-        dl_device: tuple[int, int] | None = None,
-        copy: bool | None = None,
-    ) -> object:
-        return self._array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return self._array.__dlpack_device__()
+    def _exported(self) -> tuple[Array, bool]:
+        return self._array, False
 
     def __copy__(self) -> Self:
         return type(self)._of(_copied(self._array), is_dynamic=self._is_dynamic)

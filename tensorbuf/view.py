@@ -14,6 +14,7 @@ from tensorbuf._kernels import select as kernel
 from tensorbuf._kernels.get import gather, scatter
 from tensorbuf._kernels.select import Selector
 from tensorbuf._kernels.view import Indexed
+from tensorbuf.doors.exports import Exports
 from tensorbuf.errors import RankError, ReadOnlyError, ShapeError
 from tensorbuf.memory import empty
 from tensorbuf.shape import Shape, check_integer, coordinates, reshaped_strides, shape_of_dims
@@ -23,7 +24,7 @@ __all__ = ["View", "copy_elements"]
 Array = np.ndarray[Any, Any]
 
 
-class View(Indexed):
+class View(Indexed, Exports):
     """Elements of a numpy array, which they share.
 
     Along an axis, the coordinates of the view are those of the array, or those that the axis' index table lists.
@@ -94,6 +95,11 @@ class View(Indexed):
         if copy is False:
             raise ValueError("these elements do not lie in memory by strides: they can be exported as a copy only")
         return self._read().astype(self.dtype if dtype is None else dtype, copy=False)
+
+    def _exported(self) -> tuple[Array, bool]:
+        if self._array is not None and self._tables is None:
+            return self._array, False
+        return self._read(), True
 
     def __len__(self) -> int:
         if not self.rank:

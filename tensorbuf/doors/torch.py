@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tensorbuf.doors import dlpack
 from tensorbuf.dtypes import DataType, read_dtype
-from tensorbuf.memory import empty
+from tensorbuf.memory import native_copy, obstacle
 
 __all__ = ["from_torch", "is_tensor", "to_torch"]
 
@@ -43,7 +44,7 @@ def from_torch(tensor: Any) -> Array:
     return bits.view(dtype)
 
 
-def to_torch(array: Array, copy: bool | None = None, *, requires_grad: bool = False) -> Any:
+def to_torch(array: Array, copy: bool | None = None, *, copied: bool = False, requires_grad: bool = False) -> Any:
     """A CPU tensor of the values of `array`.
 
     Parameters
@@ -53,6 +54,8 @@ def to_torch(array: Array, copy: bool | None = None, *, requires_grad: bool = Fa
     copy : bool, optional
         True copies. None *shares* the memory where torch can be trusted with it, and copies where it is read-only,
         misaligned, byte-swapped, or has a stride that is negative or no multiple of the item size. False refuses there.
+    copied : bool
+        Whether `array` was made for this call already.
     requires_grad : bool
         The flag of the tensor.
 
@@ -63,32 +66,15 @@ def to_torch(array: Array, copy: bool | None = None, *, requires_grad: bool = Fa
     TypeError
         If the elements are objects.
     """
-    import torch
+    from torch.utils import dlpack as torch_dlpack
 
-    dtype = DataType.of(array.dtype)
-    if dtype is DataType.STRING:
+    if array.dtype.hasobject:
         raise TypeError("torch has no tensors of objects")
-    obstacle = _obstacle(array)
-    if copy is False and obstacle:
-        raise BufferError(f"torch cannot share this memory: it {obstacle}; take copy=None or copy=True")
-    if copy or obstacle:
-        fresh = empty(array.shape, array.dtype.newbyteorder("="))
-        fresh[...] = array
-        array = fresh
-    if dtype in _BY_BITS:
-        tensor = torch.from_numpy(array.view(_BIT_TYPES[array.itemsize])).view(getattr(torch, dtype.value))
-    else:
-        tensor = torch.from_numpy(array)
+    reason = obstacle(array) if array.flags.writeable else "is read-only, which torch does not respect"
+    if copy is False and (reason or copied):
+        raise BufferError(
+            f"torch cannot share this memory: it {reason or 'is no strided one'}; take copy=None or copy=True"
+        )
+    own = native_copy(array) if reason or (copy and not copied) else array
+    tensor = torch_dlpack.from_dlpack(dlpack.export(own))
     return tensor.requires_grad_(True) if requires_grad else tensor
-
-
-def _obstacle(array: Array) -> str | None:
-    if not array.flags.writeable:
-        return "is read-only, which torch does not respect"
-    if not array.flags.aligned:
-        return f"is not aligned for {array.dtype}"
-    if not array.dtype.isnative:
-        return f"is byte-swapped ({array.dtype.str})"
-    if any(stride < 0 or stride % array.itemsize for stride in array.strides):
-        return f"has strides {array.strides} that are negative or no multiples of {array.itemsize}"
-    return None
