@@ -128,7 +128,7 @@ class Nested:
     def _convert(self, target: Array | None, dtype: np.dtype[Any], convert: Convert, overflow: str) -> None:
         """Convert part by part into `target`; without one, only judge."""
         flat = target.reshape(-1) if target is not None and target.flags.c_contiguous else None
-        scratch = empty((_BLOCK if flat is None else 0,), dtype)
+        scratch = empty((min(_BLOCK, math.prod(self.shape)) if flat is None else 0,), dtype)
         position = 0
         for part in self._parts():
             values = part if isinstance(part, np.ndarray) else _stand_in(part, dtype, position, overflow)

@@ -130,6 +130,7 @@ cdef class Leaves:
     cdef Py_ssize_t positions[MAX_RANK]
     cdef Py_ssize_t rank
     cdef Py_ssize_t level
+    cdef Py_ssize_t room
     cdef int held
     cdef Py_ssize_t count
     cdef object block
@@ -141,8 +142,10 @@ cdef class Leaves:
         self.resolve = resolve
         self.shape = self._first_shape(nested)
         self.rank = len(self.shape)
+        self.room = 1
         for axis in range(self.rank):
             self.sizes[axis] = self.shape[axis]
+            self.room = min(self.room * max(1, min(self.sizes[axis], BLOCK)), BLOCK)
         self.nodes = [None] * self.rank
         self.nodes[0] = nested
         self.restart()
@@ -184,13 +187,13 @@ cdef class Leaves:
         """
         if self.block is None:
             # It serves all four types.
-            self.block = np.empty(2 * BLOCK)
+            self.block = np.empty(2 * self.room)
             self.floats = <double *>cnp.PyArray_DATA(self.block)
             self.integers = <int64_t *>self.floats
             self.naturals = <uint64_t *>self.floats
         self.held = NOTHING
         self.count = 0
-        while self.special is None and self.level >= 0 and self.count < BLOCK:
+        while self.special is None and self.level >= 0 and self.count < self.room:
             if self.level < self.rank - 1:
                 self._descend()
             elif not self._read_items():
@@ -250,7 +253,7 @@ cdef class Leaves:
         cdef PyObject *sequence = <PyObject *>node
         cdef Py_ssize_t position = self.positions[self.level]
         cdef int taken = 1
-        while self.count < BLOCK:
+        while self.count < self.room:
             if self._at_end(sequence, position):
                 return True
             taken = self._read(_item(sequence, position), True)
@@ -269,7 +272,7 @@ cdef class Leaves:
     cdef Py_ssize_t _read_plain_ints(self, PyObject *sequence, Py_ssize_t position) noexcept:
         """Reads on as long as the items are plain ints that are read inline; the position after them."""
         cdef Py_ssize_t start = position
-        cdef Py_ssize_t end = min(_length(sequence), position + BLOCK - self.count)
+        cdef Py_ssize_t end = min(_length(sequence), position + self.room - self.count)
         cdef int64_t *target = self.integers + self.count
         cdef int64_t value, signs = 0
         cdef PyObject *item
@@ -288,7 +291,7 @@ cdef class Leaves:
     cdef Py_ssize_t _read_plain_floats(self, PyObject *sequence, Py_ssize_t position) noexcept:
         """The same for plain floats."""
         cdef Py_ssize_t start = position
-        cdef Py_ssize_t end = min(_length(sequence), position + BLOCK - self.count)
+        cdef Py_ssize_t end = min(_length(sequence), position + self.room - self.count)
         cdef double *target = self.floats + self.count
         cdef PyObject *item
         while position < end:
