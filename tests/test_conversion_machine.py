@@ -2,7 +2,6 @@
 
 import copy
 import ctypes
-import ctypes.util
 import platform
 import subprocess
 import sys
@@ -30,9 +29,7 @@ UPWARD = {"x86_64": 0x800, "AMD64": 0x100, "aarch64": 0x400000, "arm64": 0x40000
 
 
 def c_library() -> ctypes.CDLL:
-    if sys.platform == "win32":
-        return ctypes.CDLL("ucrtbase")
-    return ctypes.CDLL(ctypes.util.find_library("m"))
+    return ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
 
 
 @contextmanager
