@@ -10,7 +10,7 @@ import numpy as np
 from tensorbuf._kernels.memory import reinterpreted, reinterpreted_at_once, remember
 from tensorbuf.dtypes import DataType, DTypeLike, numeric_dtype
 from tensorbuf.errors import ShapeError
-from tensorbuf.memory import empty
+from tensorbuf.memory import empty, let_go
 from tensorbuf.source import array_of, like
 
 __all__ = ["bitcast"]
@@ -64,9 +64,17 @@ def bitcast(x: Any, dtype: DTypeLike) -> Any:
     ...
     tensorbuf.errors.ShapeError: float32 (4 bytes) to complex128 (16 bytes) needs a last axis of 4, got shape (3,)
     """
-    view = reinterpreted_at_once(x, dtype)
-    if view is not None:
-        return view
+    try:
+        view = reinterpreted_at_once(x, dtype)
+        return _reinterpreted(x, dtype) if view is None else view
+    except BaseException as error:
+        # What `releasing` does, but at no cost to a view.
+        del x
+        let_go(error)
+        raise
+
+
+def _reinterpreted(x: Any, dtype: DTypeLike) -> Any:
     memory = array_of(x)
     source, target = _checked(memory.dtype), _checked(dtype)
     if not memory.dtype.isnative:

@@ -12,7 +12,7 @@ from tensorbuf._kernels import pipeline
 from tensorbuf.dtypes import CODES, DataType, DTypeLike, numeric_dtype
 from tensorbuf.errors import ConversionError, ReadOnlyError, ShapeError
 from tensorbuf.fitting import bounds
-from tensorbuf.memory import empty
+from tensorbuf.memory import empty, let_go, releasing
 from tensorbuf.overlap import passes, share_memory
 from tensorbuf.rule import DEFAULT, ROUNDINGS, UNSET, Rule, filling, read_rule
 
@@ -218,17 +218,24 @@ def convert(
     >>> convert(x, "uint8", overflow="wrap")
     array([  1, 255,  44, 251,   0], dtype=uint8)
     """
-    if overflow == "saturate" and rounding == "truncate" and nan is UNSET:
-        done = pipeline.quick(x, dtype, out)
-        if done is not None:
-            return done
-    rule = read_rule(overflow, rounding, nan)
-    wanted = numeric_dtype(dtype)
-    if isinstance(dtype, _REMEMBERED) and wanted not in _COMPLEX_PARTS:
-        pipeline.remember(dtype, wanted)
-    return _convert_kind(x, wanted, out, rule, WRAP if overflow == "wrap" else SATURATE)
+    try:
+        if overflow == "saturate" and rounding == "truncate" and nan is UNSET:
+            done = pipeline.quick(x, dtype, out)
+            if done is not None:
+                return done
+        rule = read_rule(overflow, rounding, nan)
+        wanted = numeric_dtype(dtype)
+        if isinstance(dtype, _REMEMBERED) and wanted not in _COMPLEX_PARTS:
+            pipeline.remember(dtype, wanted)
+        return _convert_kind(x, wanted, out, rule, WRAP if overflow == "wrap" else SATURATE)
+    except BaseException as error:
+        # What `releasing` does, but at no cost to a small array's conversion.
+        del x, out
+        let_go(error)
+        raise
 
 
+@releasing
 def cast(x: Any, dtype: DTypeLike) -> Any:
     """`convert` with truncation and exact wrapping, as ``tf.cast``; complex to real keeps the real part.
 
@@ -261,6 +268,7 @@ def cast(x: Any, dtype: DTypeLike) -> Any:
     return _convert_kind(x, numeric_dtype(dtype), None, Rule("wrap", "truncate", UNSET), WRAP, real_part=True)
 
 
+@releasing
 def saturate_cast(x: Any, dtype: DTypeLike) -> Any:
     """`convert` that clamps to the target's finite limits, as ``tf.saturate_cast`` is documented to.
 

@@ -12,7 +12,7 @@ from tensorbuf import source
 from tensorbuf.conversion import FINITE, SATURATE, WRAP, convert
 from tensorbuf.dtypes import DataType, DTypeLike, numeric_dtype
 from tensorbuf.layout import Layout, read_layout
-from tensorbuf.memory import check_integer
+from tensorbuf.memory import check_integer, releasing
 from tensorbuf.parameters import Parameter, channels, read_parameter
 from tensorbuf.plan import Operation, Plan
 from tensorbuf.rule import DEFAULT, UNSET, Rule, read_rule
@@ -267,6 +267,7 @@ class Converter:
         """The order of the axes before and after, ``"HWC->CHW"``; None where they stay."""
         return None if self._plan.layout is None else str(self._plan.layout)
 
+    @releasing
     def __call__(self, x: Any, out: Any = None) -> Any:
         """Carry the plan out.
 

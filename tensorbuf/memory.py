@@ -24,6 +24,7 @@ __all__ = [
     "check_shape",
     "clear_cache",
     "empty",
+    "let_go",
     "native_copy",
     "obstacle",
     "pinned",
@@ -159,11 +160,7 @@ def check_layout(layout: tuple[str, int, tuple[int, ...] | None, bool, bool, boo
 
 
 def releasing(call: Callable[P, R]) -> Callable[P, R]:
-    """Let `call`, when it fails, hold on to nothing that it was given.
-
-    A traceback keeps the frames that an error has passed. A view or memoryview among their locals would keep its owner
-    locked as long as the error lives.
-    """
+    """Let `call`, when it fails, hold on to nothing that it was given."""
 
     @functools.wraps(call)
     def guarded(*args: P.args, **options: P.kwargs) -> R:
@@ -171,18 +168,23 @@ def releasing(call: Callable[P, R]) -> Callable[P, R]:
             return call(*args, **options)
         except BaseException as error:
             del args, options
-            _clear_frames(error)
+            let_go(error)
             raise
 
     return guarded
 
 
-def _clear_frames(error: BaseException) -> None:
+def let_go(error: BaseException) -> None:
+    """Clear the frames of this package that `error` has passed; the one that calls this clears its own names.
+
+    A traceback keeps those frames, and a view or memoryview in one of them would keep its owner locked as long as the
+    error lives.
+    """
     passed: BaseException | None = error
     while passed is not None:
         trace = passed.__traceback__
         while trace is not None:
-            if trace.tb_frame.f_globals.get("__name__", "").startswith("tensorbuf."):
+            if str(trace.tb_frame.f_globals.get("__name__")).startswith("tensorbuf."):
                 # A frame that still runs cannot be cleared.
                 with contextlib.suppress(RuntimeError):
                     trace.tb_frame.clear()

@@ -14,7 +14,7 @@ from tensorbuf.assignment import assigned, assigned_objects, assigned_scalar, ch
 from tensorbuf.conversion import convert
 from tensorbuf.dtypes import DTypeLike, native_dtype
 from tensorbuf.errors import ShapeError
-from tensorbuf.memory import ShapeLike, check_shape
+from tensorbuf.memory import ShapeLike, check_shape, releasing
 from tensorbuf.sequence import NdArraySequence
 from tensorbuf.source import array_of, memory_of, register
 from tensorbuf.view import View, copy_elements
@@ -75,6 +75,7 @@ class NdArray(View):
 
     _own_dtype: np.dtype[Any] | None = None
 
+    @releasing
     def __new__(cls, x: Any, dtype: DTypeLike = None, copy: bool | None = None) -> Self:
         wanted = cls._own_dtype if dtype is None else native_dtype(dtype)
         if cls._own_dtype is not None and wanted != cls._own_dtype:
@@ -95,6 +96,7 @@ class NdArray(View):
         """True for the result of `frombuffer` that asked for it, and for its views."""
         return self._requires_grad
 
+    @releasing
     def set(self, src: Any, *coords: SupportsIndex) -> Self:
         """Copies `src` into the element at `coords`; without coordinates, into the whole array.
 

@@ -13,7 +13,7 @@ from tensorbuf._kernels.storage import Holder
 from tensorbuf.doors.exports import Exports
 from tensorbuf.dtypes import DataType, DTypeLike, native_dtype, numeric_dtype
 from tensorbuf.errors import ConversionError, ShapeError
-from tensorbuf.memory import ShapeLike, check_shape, empty, pinned
+from tensorbuf.memory import ShapeLike, check_shape, empty, pinned, releasing
 from tensorbuf.source import Source, array_of, memory_of
 
 __all__ = ["UNSET", "Value", "restore"]
@@ -44,6 +44,7 @@ class Value(Holder, Exports):
 
     __slots__ = ()
 
+    @releasing
     def __new__(
         cls,
         value: Any = UNSET,
