@@ -18,3 +18,5 @@ autodoc_typehints = "none"
 autodoc_default_options = {"members": True, "show-inheritance": True}
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+# The types in docstrings are words such as "shape", which several classes have as an attribute; none of them is meant.
+suppress_warnings = ["ref.python"]
