@@ -7,6 +7,7 @@
 #   make lint            ruff, cython-lint, codespell, mypy and stubtest
 #   make docs            the pages, into docs/_build
 #   make bench           this machine's table against the peers
+#   make curves          the time an element by size, measured and drawn into docs/pictures
 #   make proof           the long proofs
 #   make test-checks     the suite with Cython's checks compiled in
 #   make sanitize        the suite under AddressSanitizer and UBSan, and two planted faults that they must find
@@ -35,7 +36,7 @@ export PYTHONSAFEPATH := 1
 # The build calls meson, ninja and cython by name.
 export PATH := $(venv)/bin:$(PATH)
 
-.PHONY: demo test test-suite test-levels proof test-checks sanitize sanitize-suite sanitize-planted dist dev lint style types docs bench bench-table install
+.PHONY: demo test test-suite test-levels proof test-checks sanitize sanitize-suite sanitize-planted dist dev lint style types docs bench bench-table curves bench-curves install
 .DELETE_ON_ERROR:
 
 demo: install
@@ -112,6 +113,12 @@ bench:
 
 bench-table: install $(venv)/tools-bench
 	$(python) bench/run.py $(BENCH_ARGS)
+
+curves:
+	$(MAKE) bench-curves VENV=$(VENV)-bench
+
+bench-curves: install $(venv)/tools-bench
+	$(python) bench/curves.py
 
 install: $(venv)/tools-build
 	$(call install) '.[images]'
