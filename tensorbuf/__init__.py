@@ -8,6 +8,7 @@ from tensorbuf.converter import Converter
 from tensorbuf.data_buffer import DataBuffer
 from tensorbuf.dtypes import DataType
 from tensorbuf.errors import ConversionError, RankError, ReadOnlyError, ShapeError
+from tensorbuf.files import load, save
 from tensorbuf.interchange import from_arrow, from_dlpack
 from tensorbuf.layouts import DataLayout
 from tensorbuf.memory import clear_cache
@@ -64,6 +65,8 @@ __all__ = [
     "from_memory",
     "frombuffer",
     "index",
+    "load",
     "ndarrays",
     "saturate_cast",
+    "save",
 ]

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import mmap
 import os
-import sys
 from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tensorbuf.dtypes import numeric_dtype, read_dtype
+from tensorbuf.memory import empty, native_copy, pinned
 
-__all__ = ["header", "map_array", "read_array", "read_header"]
+__all__ = ["header", "map_array", "mapped", "read_array", "read_header", "read_into", "write"]
 
 _MAGIC = b"\x93NUMPY"
 _ALIGNMENT = 64
@@ -77,8 +77,7 @@ def map_array(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
     Returns
     -------
     numpy.ndarray
-        Read-only; its ``base`` is the mapping, which stays as long as the array does. An array without elements has
-        none.
+        Read-only; the mapping cannot be closed as long as the array lives.
 
     Raises
     ------
@@ -86,16 +85,19 @@ def map_array(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
         As for `read_header`, and if the file is too short.
     """
     with open(path, "rb") as file:
-        shape, dtype, fortran_order = read_header(file)
-        offset = file.tell()
-        present = os.fstat(file.fileno()).st_size - offset
-        needed = _byte_size(shape, dtype)
-        if present < needed:
-            raise ValueError(f"it is cut off: {shape} of {dtype} needs {needed} bytes, {present} are there")
-        if needed == 0:
-            return np.empty(shape, dtype)
-        mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    return np.ndarray(shape, dtype, buffer=mapping, offset=offset, order="F" if fortran_order else "C")
+        if os.fstat(file.fileno()).st_size == 0:
+            raise ValueError("it is no .npy file: it is empty")
+        return mapped(file, pinned(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
+
+
+def mapped(file: IO[bytes], whole: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The array whose header `file` stands at, on the bytes `whole` of that file."""
+    shape, dtype, fortran_order = read_header(file)
+    needed = _byte_size(shape, dtype)
+    start = file.tell()
+    if whole.size - start < needed:
+        raise ValueError(f"it is cut off: {shape} of {dtype} needs {needed} bytes, {whole.size - start} are there")
+    return np.ndarray(shape, dtype, buffer=whole, offset=start, order="F" if fortran_order else "C")
 
 
 def read_array(file: IO[bytes]) -> npt.NDArray[Any]:
@@ -107,11 +109,32 @@ def read_array(file: IO[bytes]) -> npt.NDArray[Any]:
         As for `map_array`.
     """
     shape, dtype, fortran_order = read_header(file)
-    needed = _byte_size(shape, dtype)
-    data = file.read(min(needed, sys.maxsize))
-    if len(data) < needed:
-        raise ValueError(f"it is cut off: {shape} of {dtype} needs {needed} bytes, {len(data)} are there")
-    return np.ndarray(shape, dtype, buffer=bytearray(data), order="F" if fortran_order else "C")
+    array = empty(shape[::-1] if fortran_order else shape, dtype)
+    read_into(file, array)
+    return array.T if fortran_order else array
+
+
+def read_into(file: IO[bytes], array: npt.NDArray[Any]) -> None:
+    """Fill a C-contiguous array with the next bytes of a file; ValueError where they are too few."""
+    room = array.reshape(-1).view(np.uint8).data
+    there = 0
+    while there < room.nbytes:
+        count = file.readinto(room[there:])  # type: ignore[attr-defined]
+        if not count:
+            raise ValueError(
+                f"it is cut off: {array.shape} of {array.dtype} needs {room.nbytes} bytes, {there} are there"
+            )
+        there += count
+
+
+def write(file: IO[bytes], array: npt.NDArray[Any]) -> None:
+    """Write an array, in its own order where that is C or Fortran, else in C order."""
+    fortran_order = array.flags.f_contiguous and not array.flags.c_contiguous
+    if not array.flags.forc or (not array.dtype.isnative and array.dtype.isbuiltin == _REGISTERED):
+        array = native_copy(array)
+        fortran_order = False
+    file.write(header(array.shape, array.dtype, fortran_order=fortran_order))
+    file.write((array.T if fortran_order else array).reshape(-1).view(np.uint8).data)
 
 
 def _byte_size(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
