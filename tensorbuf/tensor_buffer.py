@@ -6,7 +6,6 @@ import enum
 import math
 import pickle
 from collections.abc import Iterator
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -14,18 +13,16 @@ import numpy as np
 from tensorbuf import memory
 from tensorbuf._kernels.flat import Flat
 from tensorbuf._kernels.memory import layout
-from tensorbuf.conversion import convert_array
+from tensorbuf.conversion import convert
 from tensorbuf.doors.exports import Exports
 from tensorbuf.dtypes import DataType, DTypeLike, numeric_dtype
 from tensorbuf.errors import ShapeError
-from tensorbuf.rule import DEFAULT
 from tensorbuf.source import Source, register
 
 __all__ = ["TensorBuffer"]
 
 Array = np.ndarray[tuple[int, ...], np.dtype[Any]]
 
-_convert = partial(convert_array, rule=DEFAULT)
 _FLOAT32 = np.dtype(np.float32)
 _INT32 = np.dtype(np.int32)
 _SHOWN_VALUES = 6
@@ -332,11 +329,14 @@ class TensorBuffer(Flat, Exports):
     @memory.releasing
     def _store(self, position: int, value: object) -> None:
         """Convert one number into an element, in memory of its own if that is read-only."""
-        source = Source(value)
-        if source.shape != ():
-            raise TypeError(f"an element takes one number, got {type(value).__name__}")
         number = memory.empty((), self._array.dtype)
-        source.load(number, _convert, overflow="saturate", fresh=True)
+        if type(value) is float or (type(value) is int and value.bit_length() < 64):
+            _convert(np.array(value), number)
+        else:
+            source = Source(value)
+            if source.shape != ():
+                raise TypeError(f"an element takes one number, got {type(value).__name__}")
+            source.load(number, _convert, overflow="saturate", fresh=True)
         array = self._array if self._array.flags.writeable else _copied(self._array)
         array.reshape(-1)[position] = number
         self._array = array
@@ -412,14 +412,17 @@ def _bytes(array: Array) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
 
 
-def _converted(array: Array, dtype: np.dtype[Any]) -> Array:
-    out = memory.empty(array.shape, dtype)
-    _convert(array, out)
-    return out
-
-
 def _copied(array: Array) -> Array:
     return _converted(array, array.dtype)
+
+
+def _converted(array: Array, dtype: np.dtype[Any]) -> Array:
+    converted: Array = convert(array, dtype)
+    return converted
+
+
+def _convert(src: Array, dst: Array) -> None:
+    convert(src, dst.dtype, out=dst)
 
 
 register(
