@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tensorbuf._kernels import text as _text
+from tensorbuf.conversion import convert
 from tensorbuf.dtypes import DataType
 
 __all__ = ["describe", "full_description", "plain_text", "python_values", "representation"]
@@ -16,17 +18,19 @@ Array = np.ndarray[Any, Any]
 _SEPARATOR = ", "
 _OMITTED = "..."
 _REPRESENTED = 60
-_WIDEST_DOUBLE = len("-2.2250738585072014e-308")
-_WIDEST_NARROW = len("-0.000123456789")
+_WIDEST_FLOAT = len("-2.2250738585072014e-308")
 
-# Of the floats narrower than 64 bits: the bits of precision, and the exponent of the least bit of the least subnormal.
-_NARROW = {
+# Of each float type: the bits of precision, and the exponent of the least bit of the least subnormal.
+_PRECISION = {
+    DataType.FLOAT8_E4M3FN: (4, -9),
+    DataType.FLOAT8_E5M2: (3, -16),
     DataType.FLOAT16: (11, -24),
     DataType.BFLOAT16: (8, -133),
     DataType.FLOAT32: (24, -149),
-    DataType.FLOAT8_E4M3FN: (4, -9),
-    DataType.FLOAT8_E5M2: (3, -16),
+    DataType.FLOAT64: (53, -1074),
 }
+# Above these, floats are written with an exponent.
+_PLAIN_DOUBLES, _PLAIN_NARROWER = 2.0**53, 2.0**24
 
 
 class _Texts(NamedTuple):
@@ -59,18 +63,18 @@ def _texts(array: Array) -> _Texts:
     kind = DataType.of(values.dtype)
     if kind.is_complex:
         return _complex_texts(values)
-    room = max(len(str(kind.min)), len(str(kind.max))) if not kind.is_floating else max(_WIDEST_DOUBLE, _WIDEST_NARROW)
+    room = _WIDEST_FLOAT if kind.is_floating else max(len(str(kind.min)), len(str(kind.max)))
     texts = _Texts(np.empty(values.size * (room + len(_SEPARATOR)), np.uint8), np.empty(values.size, np.intp))
     if not values.size:
         return texts
     if kind is DataType.BOOL:
         _text.write_bools(values.view(np.uint8), *texts)
     elif kind.is_integer:
-        _text.write_integers(values, *texts)
-    elif kind is DataType.FLOAT64:
-        _text.write_doubles(values, *texts)
+        signed = kind.min < 0
+        _text.write_integers(values.astype(np.int64 if signed else np.uint64), signed, *texts)
     else:
-        _text.write_narrow_floats(values.astype(np.float64), *_NARROW[kind], *texts)
+        plain_limit = _PLAIN_DOUBLES if kind is DataType.FLOAT64 else _PLAIN_NARROWER
+        _text.write_floats(convert(values, np.float64), *_PRECISION[kind], plain_limit, *texts)
     return texts
 
 
@@ -89,7 +93,7 @@ def plain_text(array: Array) -> str:
 def python_values(array: Array) -> list[Any]:
     """All scalars as Python numbers, in row-major order; narrower floats as what their shortest digits stand for."""
     values = array.reshape(-1)
-    if DataType.of(values.dtype) in _NARROW:
+    if DataType.of(values.dtype).is_floating and values.dtype != np.float64:
         return [float(text) for text in plain_text(values).split(_SEPARATOR)] if values.size else []
     found: list[Any] = values.tolist()
     return found
@@ -97,10 +101,19 @@ def python_values(array: Array) -> list[Any]:
 
 def full_description(array: Array) -> str:
     """Everything on one line, without padding."""
-    if array.ndim == 1:
-        return f"[{plain_text(array)}]"
-    text = describe(array, line_width=array.size * _WIDEST_DOUBLE, edge_element_count=0, summarizing=False)
-    return text.replace("\n", "").replace(" ", "").replace(",", _SEPARATOR)
+    texts = _texts(array)
+    text = texts.joined()
+    if array.ndim == 0:
+        return text
+    length = array.shape[-1]
+    ends = texts.ends[length - 1 :: length].tolist() if texts.ends.size else [0] * math.prod(array.shape[:-1])
+    starts = [0, *(end + len(_SEPARATOR) for end in ends)]
+    parts = [f"[{text[start:end]}]" for start, end in zip(starts, ends, strict=False)]
+    for axis in range(array.ndim - 2, -1, -1):
+        length = array.shape[axis]
+        runs = range(math.prod(array.shape[:axis]))
+        parts = [f"[{_SEPARATOR.join(parts[run * length : (run + 1) * length])}]" for run in runs]
+    return parts[0]
 
 
 def representation(name: str, array: Array) -> str:
@@ -138,37 +151,35 @@ def describe(array: Array, line_width: int, edge_element_count: int, summarizing
 
 
 class _Layout:
+    """Nested brackets around texts of one width."""
+
     def __init__(self, texts: _Texts, shape: tuple[int, ...], line_width: int, edge: int | None) -> None:
         width = texts.width
         self.cells = texts.padded(width)
         self.pitch = width + len(_SEPARATOR)
         self.per_line = max(1, line_width // width)
         self.length = shape[-1]
-        self.whole_row = (edge is None or self.length <= 2 * edge) and self.length <= self.per_line
-        self.steps = [int(np.prod(shape[axis + 1 :], dtype=object)) for axis in range(len(shape))]
+        self.steps = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
         self.shown = [_shown(length, edge) for length in shape]
         self.separators = ["," + "\n" * max(1, len(shape) - 1 - axis) + " " * (axis + 1) for axis in range(len(shape))]
 
     def block(self, axis: int, start: int) -> str:
         """The text of the part of `axis` and the axes behind it whose first scalar is `start`."""
         if axis == len(self.steps) - 1:
-            return self.row(axis, start)
-        step = self.steps[axis]
-        parts = [_OMITTED if i is None else self.block(axis + 1, start + i * step) for i in self.shown[axis]]
+            parts = self.lines(start)
+        else:
+            step = self.steps[axis]
+            parts = [_OMITTED if i is None else self.block(axis + 1, start + i * step) for i in self.shown[axis]]
         return f"[{self.separators[axis].join(parts)}]"
 
-    def row(self, axis: int, start: int) -> str:
-        pitch = self.pitch
-        if self.whole_row:
-            return f"[{self.cells[start * pitch : (start + self.length) * pitch - 2]}]"
-        entries = [
-            _OMITTED if i is None else self.cells[(start + i) * pitch : (start + i + 1) * pitch - 2]
-            for i in self.shown[axis]
-        ]
-        lines = [
-            _SEPARATOR.join(entries[first : first + self.per_line]) for first in range(0, len(entries), self.per_line)
-        ]
-        return f"[{self.separators[axis].join(lines)}]"
+    def lines(self, start: int) -> list[str]:
+        """The lines of the row whose first scalar is `start`."""
+        cells, pitch, shown = self.cells, self.pitch, self.shown[-1]
+        if isinstance(shown, range):
+            begin, end, step = start * pitch, (start + self.length) * pitch, self.per_line * pitch
+            return [cells[at : min(at + step, end) - 2] for at in range(begin, end, step)]
+        entries = [_OMITTED if i is None else cells[(start + i) * pitch : (start + i + 1) * pitch - 2] for i in shown]
+        return [_SEPARATOR.join(entries[at : at + self.per_line]) for at in range(0, len(entries), self.per_line)]
 
 
 def _shown(length: int, edge: int | None) -> range | list[int | None]:

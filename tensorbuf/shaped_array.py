@@ -13,6 +13,7 @@ import numpy as np
 from tensorbuf import descriptions, shaped_json
 from tensorbuf._kernels.digest import digest
 from tensorbuf._kernels.storage import use_slices
+from tensorbuf.conversion import convert
 from tensorbuf.dtypes import DataType, DTypeLike
 from tensorbuf.errors import RankError
 from tensorbuf.memory import check_integer, empty
@@ -47,8 +48,11 @@ class _Array(Collection):
         """
         if not self.is_scalar:
             return None
-        array = self.scalars
-        return (array.astype(np.float64) if DataType.of(self.dtype).is_floating else array).item()  # type: ignore[no-any-return]
+        # A scalar of ml_dtypes has no Python value of its own; as a double every float is exact.
+        value: bool | int | float | complex = convert(
+            self._array(), np.float64 if DataType.of(self.dtype).is_floating else self.dtype
+        ).item()
+        return value
 
     @scalar.setter
     def scalar(self, value: object) -> None:
@@ -198,12 +202,11 @@ class _Array(Collection):
 
     def __eq__(self, other: object) -> bool:
         """True for an array of either class of the same shape, dtype and scalars as numbers (NaN differs from NaN)."""
-        return (
-            isinstance(other, Value)
-            and self.shape == other.shape
-            and self.dtype == other.dtype
-            and np.array_equal(self._array(), other._array())
-        )
+        if not isinstance(other, Value) or self.shape != other.shape or self.dtype != other.dtype:
+            return False
+        # Signalling NaNs are unequal like any other, and no reason to warn.
+        with np.errstate(invalid="ignore"):
+            return np.array_equal(self._array(), other._array())
 
     def __hash__(self) -> int:
         """Follows the value: do not mutate an array that is a key of a dict."""
@@ -213,7 +216,7 @@ class _Array(Collection):
             array = array.view(np.uint8) != 0
         part = kind.byte_size // 2 if kind.is_complex else kind.byte_size
         signs = _SIGN_BITS[part] if kind.is_floating or kind.is_complex else 0
-        return hash((self.shape, kind.value, digest(array.view(np.uint8), signs)))
+        return hash((self.shape, kind.value, digest(array, signs)))
 
     def bits_equal(self, other: object) -> bool:
         """True for an array of either class with the same shape, dtype and bytes (so a NaN equals its copy).

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorbuf.conversion import convert
 from tensorbuf.descriptions import plain_text, python_values
 from tensorbuf.dtypes import DataType
 
@@ -52,7 +53,7 @@ def to_dict(array: Array, non_finite: str) -> dict[str, list[Any]]:
     _check(array, non_finite)
     scalars = python_values(array)
     if DataType.of(array.dtype).is_floating:
-        for position in np.flatnonzero(~np.isfinite(array.reshape(-1))):
+        for position in np.flatnonzero(~_finite(array)):
             if non_finite == "raise":
                 raise _no_number(int(position), scalars[position])
             scalars[position] = str(scalars[position])
@@ -118,6 +119,12 @@ def _number(position: int, scalar: Any, non_finite: str) -> Any:
 
 def check_finite(array: Array, non_finite: str) -> None:
     """ValueError where a scalar is not finite, and `non_finite` is "raise"."""
-    if non_finite == "raise" and DataType.of(array.dtype).is_floating and not (finite := np.isfinite(array)).all():
+    if non_finite == "raise" and DataType.of(array.dtype).is_floating and not (finite := _finite(array)).all():
         position = int(finite.argmin())
         raise _no_number(position, array[position])
+
+
+def _finite(array: Array) -> Array:
+    # numpy warns of signalling NaNs in the narrower types.
+    doubles: Array = convert(array.reshape(-1), np.float64)
+    return np.isfinite(doubles)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
 from tensorbuf._kernels.storage import Holder
 from tensorbuf.doors.exports import Exports
 from tensorbuf.dtypes import DataType, DTypeLike, native_dtype, numeric_dtype
-from tensorbuf.errors import ConversionError, ShapeError
+from tensorbuf.errors import ConversionError, RankError, ShapeError
 from tensorbuf.memory import ShapeLike, check_shape, empty, pinned, releasing
 from tensorbuf.source import Source, array_of, memory_of
 
@@ -82,6 +82,9 @@ class Value(Holder, Exports):
 
     def _exported(self) -> tuple[Array, bool]:
         return self._array(), False
+
+    def _refuse_parts(self, parts: int) -> NoReturn:
+        raise RankError(f"a key of {parts} parts is too long for rank {self.rank}")
 
     def _matching(self, value: object, shape: tuple[int, ...]) -> Value | Array:
         """`value` as what can be written into a part of `shape`: a holder, or a C-contiguous array of this dtype."""

@@ -4,14 +4,21 @@ Every load is a memcpy, so nothing is assumed of alignment; whole stripes are re
 that is filled up with zeros.
 """
 
-from libc.stdint cimport uint8_t, uint64_t
+cimport numpy as cnp
+from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
+
+cnp.import_array()
 
 cdef enum:
     LANES = 8
     STRIPE = 8 * LANES
 
+# Odd, with their bits well mixed: those of xxHash64 (absorb) and MurmurHash3 (mix).
 cdef uint64_t PRIME = 0x9E3779B185EBCA87
+cdef uint64_t WORD_PRIME = 0xC2B2AE3D27D4EB4F
+cdef uint64_t FIRST_MIX = 0xFF51AFD7ED558CCD
+cdef uint64_t SECOND_MIX = 0xC4CEB9FE1A85EC53
 
 
 cdef inline uint64_t absorb(uint64_t lane, const char *source, uint64_t others) noexcept nogil:
@@ -19,9 +26,16 @@ cdef inline uint64_t absorb(uint64_t lane, const char *source, uint64_t others) 
     memcpy(&bits, source, 8)
     # The sum carries into a sign bit where another bit of that number is set: so the sign of a zero is dropped.
     bits &= others | ((bits & others) + others)
-    # The product takes low bits up, the rotation brings high ones down. Each step can be undone, so no word gets lost.
-    lane = (lane ^ bits) * PRIME
-    return (lane << 29) | (lane >> 35)
+    # Products take low bits up, the rotation brings high ones down. Each step can be undone, so no word gets lost.
+    lane += bits * WORD_PRIME
+    return ((lane << 31) | (lane >> 33)) * PRIME
+
+
+cdef inline uint64_t mix(uint64_t lane) noexcept nogil:
+    """Every bit of the lane changes about half of the bits."""
+    lane = (lane ^ (lane >> 33)) * FIRST_MIX
+    lane = (lane ^ (lane >> 33)) * SECOND_MIX
+    return lane ^ (lane >> 33)
 
 
 cdef void absorb_stripes(uint64_t *lanes, const char *source, Py_ssize_t stripes, uint64_t others) noexcept nogil:
@@ -42,28 +56,27 @@ cdef void absorb_stripes(uint64_t *lanes, const char *source, Py_ssize_t stripes
     lanes[4], lanes[5], lanes[6], lanes[7] = e, f, g, h
 
 
-def digest(const uint8_t[::1] data, uint64_t signs):
-    """The digest of `data`, to which the sign of a zero does not matter.
+def digest(cnp.ndarray data, uint64_t signs):
+    """The digest of the bytes of a C-contiguous array, to which the sign of a zero does not matter.
 
     `signs` marks, in a word of 64 bits, the sign bits of the floats that fill it; it is 0 where there are none.
     """
     cdef uint64_t lanes[LANES]
     cdef char rest[STRIPE]
-    cdef Py_ssize_t nbytes = data.shape[0]
+    cdef const char *source = <const char *>cnp.PyArray_DATA(data)
+    cdef Py_ssize_t nbytes = cnp.PyArray_NBYTES(data)
     cdef Py_ssize_t stripes = nbytes // STRIPE
     cdef uint64_t total = <uint64_t>nbytes * PRIME
     cdef int lane
     for lane in range(LANES):
         lanes[lane] = PRIME * <uint64_t>(lane + 1)
     with nogil:
-        if stripes > 0:
-            absorb_stripes(lanes, <const char *>&data[0], stripes, ~signs)
+        absorb_stripes(lanes, source, stripes, ~signs)
         if nbytes > stripes * STRIPE:
             for lane in range(STRIPE):
                 rest[lane] = 0
-            memcpy(rest, &data[stripes * STRIPE], <size_t>(nbytes - stripes * STRIPE))
+            memcpy(rest, source + stripes * STRIPE, <size_t>(nbytes - stripes * STRIPE))
             absorb_stripes(lanes, rest, 1, ~signs)
         for lane in range(LANES):
-            total = (total ^ lanes[lane] ^ (lanes[lane] >> 32)) * PRIME
-            total ^= total >> 29
+            total = mix(total ^ lanes[lane]) * PRIME
     return total

@@ -268,11 +268,13 @@ cdef class Holder:
 
     cdef int _locate(self, object key, Region *region) except -1:
         region[0] = self._whole()
+        if self._depth == len(self._dims):
+            raise IndexError(f"a scalar has no elements, so it takes no subscript, got {key!r}; its value is .scalar")
         if type(key) is not tuple:
             return self._narrow(key, region)
         cdef Py_ssize_t parts = len(<tuple>key), place
-        if self._depth < len(self._dims) < self._depth + parts:
-            self._too_many_parts(parts)
+        if parts > len(self._dims) - self._depth:
+            self._refuse_parts(parts)
         for place in range(parts):
             part = (<tuple>key)[place]
             if place < parts - 1 and type(part) is slice:
@@ -281,11 +283,9 @@ cdef class Holder:
         return 0
 
     cdef int _narrow(self, object key, Region *region) except -1:
-        """Goes from a region to an element or a subarray of it."""
+        """Goes from a region of rank 1 or more to an element or a subarray of it."""
         cdef Py_ssize_t row = region.size // region.length if region.length else 0
         cdef Py_ssize_t start, stop
-        if region.depth == len(self._dims):
-            raise IndexError(f"a scalar has no elements, so it takes no subscript, got {key!r}; its value is .scalar")
         if type(key) is slice:
             if (<slice>key).step is not None and position((<slice>key).step, "a step") != 1:
                 raise ValueError(f"a slice of contiguous scalars has step 1, got {(<slice>key).step}")

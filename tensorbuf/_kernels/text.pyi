@@ -2,13 +2,16 @@ from typing import Any
 
 import numpy as np
 
+def fill_powers() -> None: ...
 def write_bools(values: np.ndarray[Any, Any], out: np.ndarray[Any, Any], ends: np.ndarray[Any, Any]) -> None: ...
-def write_integers(values: np.ndarray[Any, Any], out: np.ndarray[Any, Any], ends: np.ndarray[Any, Any]) -> None: ...
-def write_doubles(values: np.ndarray[Any, Any], out: np.ndarray[Any, Any], ends: np.ndarray[Any, Any]) -> None: ...
-def write_narrow_floats(
+def write_integers(
+    values: np.ndarray[Any, Any], signed: bool, out: np.ndarray[Any, Any], ends: np.ndarray[Any, Any]
+) -> None: ...
+def write_floats(
     values: np.ndarray[Any, Any],
     precision: int,
     least: int,
+    plain_limit: float,
     out: np.ndarray[Any, Any],
     ends: np.ndarray[Any, Any],
 ) -> None: ...

@@ -1,42 +1,32 @@
-"""Numbers as text and back: the digits of every scalar, `, ` after each, and where every text ends.
+"""Numbers as text: the digits of every scalar, `, ` after each, and where every text ends.
 
+Arrays are C-contiguous and aligned: `values` of uint8, 64-bit integers or doubles, `out` of bytes, `ends` of intp.
 `out` has room for the widest text of the type and the separator, n times; `ends` has n places, and n > 0. Floats
 narrower than 64 bits come as doubles, which hold them exactly, with the precision (in bits) and the exponent of the
-least bit of their own type: so both ends of the interval of numbers that read back as a value are exact doubles too.
+least bit of their own type.
 """
 
-from libc.math cimport fabs, floor, fma, frexp, isfinite, isnan, ldexp, log10
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+cimport numpy as cnp
+from libc.math cimport frexp, isinf, isnan, ldexp
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset, strlen
 
-cdef extern from "Python.h":
-    char *PyOS_double_to_string(double, char, int, int, int *) except NULL
-    double PyOS_string_to_double(const char *, char **, object) except? -1.0
-    int Py_DTSF_ADD_DOT_0
-    void PyMem_Free(void *)
+cnp.import_array()
 
 cdef enum:
-    # Powers of ten up to this one are exact doubles.
-    EXACT_POWERS = 22
-    # Digits that tell apart any two floats of 24 bits.
-    MOST_DIGITS = 9
+    # Powers of ten that doubles need, from 10**-292 to 10**324.
+    LEAST_POWER = -292
+    POWER_COUNT = 617
     SPACE = 32
     ZERO = 48
 
-cdef double POWERS[EXACT_POWERS + 1]
-cdef int power
-for power in range(EXACT_POWERS + 1):
-    POWERS[power] = float(f"1e{power}")
 
-ctypedef fused integer:
-    int8_t
-    uint8_t
-    int16_t
-    uint16_t
-    int32_t
-    uint32_t
-    int64_t
-    uint64_t
+cdef struct Pair:
+    uint64_t high
+    uint64_t low
+
+# The first 128 bits of every power of ten, rounded up; empty till the first float is written.
+cdef Pair POWERS[POWER_COUNT]
 
 
 cdef inline char *put_separator(char *at) noexcept:
@@ -67,162 +57,130 @@ cdef inline char *put_digits(char *at, uint64_t number) noexcept:
     return at
 
 
-def write_bools(const uint8_t[::1] values, uint8_t[::1] out, Py_ssize_t[::1] ends):
+def write_bools(cnp.ndarray values, cnp.ndarray out, cnp.ndarray ends):
     """Writes `true` and `false`."""
-    cdef char *start = <char *>&out[0]
+    cdef const uint8_t *value = <const uint8_t *>cnp.PyArray_DATA(values)
+    cdef char *start = <char *>cnp.PyArray_DATA(out)
+    cdef Py_ssize_t *end = <Py_ssize_t *>cnp.PyArray_DATA(ends)
     cdef char *at = start
     cdef Py_ssize_t i
-    for i in range(values.shape[0]):
-        at = put(at, b"true" if values[i] else b"false")
-        ends[i] = at - start
+    for i in range(cnp.PyArray_SIZE(values)):
+        at = put(at, b"true" if value[i] else b"false")
+        end[i] = at - start
         at = put_separator(at)
 
 
-def write_integers(const integer[::1] values, uint8_t[::1] out, Py_ssize_t[::1] ends):
-    """Writes integers in decimal."""
-    cdef char *start = <char *>&out[0]
+def write_integers(cnp.ndarray values, bint signed, cnp.ndarray out, cnp.ndarray ends):
+    """Writes integers of 64 bits in decimal."""
+    cdef const uint64_t *value = <const uint64_t *>cnp.PyArray_DATA(values)
+    cdef char *start = <char *>cnp.PyArray_DATA(out)
+    cdef Py_ssize_t *end = <Py_ssize_t *>cnp.PyArray_DATA(ends)
     cdef char *at = start
     cdef Py_ssize_t i
-    cdef integer value
-    for i in range(values.shape[0]):
-        value = values[i]
-        if value < 0:
+    for i in range(cnp.PyArray_SIZE(values)):
+        if signed and value[i] >> 63:
             at[0] = b"-"
-            at = put_digits(at + 1, <uint64_t>0 - <uint64_t>value)
+            at = put_digits(at + 1, 0 - value[i])
         else:
-            at = put_digits(at, <uint64_t>value)
-        ends[i] = at - start
+            at = put_digits(at, value[i])
+        end[i] = at - start
         at = put_separator(at)
 
 
-def write_doubles(const double[::1] values, uint8_t[::1] out, Py_ssize_t[::1] ends):
-    """Writes doubles with the shortest digits that read back as the same value."""
-    cdef char *start = <char *>&out[0]
-    cdef char *at = start
-    cdef char *text
-    cdef Py_ssize_t i
-    for i in range(values.shape[0]):
-        text = PyOS_double_to_string(values[i], b"r", 0, Py_DTSF_ADD_DOT_0, NULL)
-        if 9007199254740992.0 < fabs(values[i]) < 1e16:
-            at = put_sixteen(at, text)
-        else:
-            at = put(at, text)
-        PyMem_Free(text)
-        ends[i] = at - start
-        at = put_separator(at)
+def fill_powers():
+    """Fills the table of powers of ten."""
+    cdef int index
+    for index in range(POWER_COUNT):
+        exponent = LEAST_POWER + index
+        ten = 10 ** abs(exponent)
+        bits = ten.bit_length()
+        leading = -(-ten << 128 >> bits) if exponent >= 0 else -(-(1 << 127 + bits) // ten)
+        POWERS[index].low = leading & 0xFFFFFFFFFFFFFFFF
+        # The last one to be written, so that whoever sees a full table sees all of it.
+        POWERS[index].high = leading >> 64
 
 
-cdef char *put_sixteen(char *at, const char *text) noexcept:
-    """Writes a plain text of sixteen digits and `.0` with an exponent."""
-    cdef int digits = 16
-    if text[0] == b"-":
-        at[0] = b"-"
-        at += 1
-        text += 1
-    while text[digits - 1] == b"0":
-        digits -= 1
-    at[0] = text[0]
-    at[1] = b"."
-    memcpy(at + 2, text + 1, <size_t>digits - 1)
-    return put(at + digits + 1, b"e+15")
+cdef inline Pair multiply(uint64_t a, uint64_t b) noexcept:
+    """The product of two words, in 128 bits."""
+    cdef Pair product
+    cdef uint64_t low = <uint64_t>(<uint32_t>a) * <uint32_t>b
+    cdef uint64_t cross = (a >> 32) * <uint32_t>b + (low >> 32)
+    cdef uint64_t other = <uint32_t>a * (b >> 32) + <uint32_t>cross
+    product.high = (a >> 32) * (b >> 32) + (cross >> 32) + (other >> 32)
+    product.low = (other << 32) | <uint32_t>low
+    return product
+
+
+cdef inline uint64_t scale(Pair power, uint64_t number) noexcept:
+    """The first word of the product; its last bit is set where the rest is not 0."""
+    cdef Pair high = multiply(power.high, number)
+    cdef uint64_t carried = multiply(power.low, number).high
+    cdef uint64_t middle = high.low + carried
+    return (high.high + (middle < carried)) | (middle > 1)
 
 
 cdef struct Decimal:
+    # digits * 10**exponent
     uint64_t digits
-    int count
-    # That of the first digit.
     int exponent
 
 
-cdef double power_of_ten(uint64_t digits, int exponent) except? -1.0:
-    """digits * 10**exponent, rounded once."""
-    cdef char text[40]
-    cdef char *end
-    if 0 <= exponent <= EXACT_POWERS:
-        return <double>digits * POWERS[exponent]
-    if -EXACT_POWERS <= exponent < 0:
-        return <double>digits / POWERS[-exponent]
-    end = put(put_digits(text, digits), b"e-" if exponent < 0 else b"e+")
-    put_digits(end, <uint64_t>(-exponent if exponent < 0 else exponent))[0] = 0
-    return PyOS_string_to_double(text, NULL, None)
+cdef Decimal shorten(double value, int precision, int least) noexcept:
+    """The fewest digits, and of those the nearest, that read back as `value` > 0 of a float type.
 
-
-cdef bint is_exactly(double value, uint64_t digits, int exponent) noexcept:
-    """Whether `value` is digits * 10**exponent without any rounding."""
-    if 0 <= exponent <= EXACT_POWERS:
-        return fma(<double>digits, POWERS[exponent], -value) == 0
-    return -EXACT_POWERS <= exponent < 0 and fma(value, POWERS[-exponent], -<double>digits) == 0
-
-
-cdef bint reads_back(uint64_t digits, int exponent, double low, double high, bint even) except -1:
-    """Whether digits * 10**exponent lies between `low` and `high`; a tie reads as the even neighbour."""
-    cdef double value = power_of_ten(digits, exponent)
-    if value == low or value == high:
-        return even and is_exactly(value, digits, exponent)
-    return low < value < high
-
-
-cdef int shorten(double value, int precision, int least, Decimal *result) except -1:
-    """The fewest digits, and of those the nearest, that read back as `value` > 0 of a type of `precision` bits."""
-    cdef int exponent, count, last, ulp
+    R. Giulietti, "The Schubfach way to render doubles", 2020. `precision` is the type's, in bits, `least` the exponent
+    of its least bit. Everything is counted in quarters of 10**k, where k is the largest power of which a multiple surely
+    lies in the interval of the numbers that read back as `value`.
+    """
+    cdef Decimal result
+    cdef int exponent, k, shift
     cdef double fraction = frexp(value, &exponent)
-    ulp = max(exponent - precision, least)
-    cdef double low = value - ldexp(1.0, ulp - (2 if fraction == 0.5 and ulp > least else 1))
-    cdef double high = value + ldexp(1.0, ulp - 1)
-    cdef bint even = <uint64_t>ldexp(value, -ulp) % 2 == 0
-    cdef double scaled
-    cdef uint64_t below
-    cdef bint down, up
-    cdef int first = <int>floor(log10(value))
-    if power_of_ten(1, first) > value:
-        first -= 1
-    elif power_of_ten(1, first + 1) <= value:
-        first += 1
-    for count in range(1, MOST_DIGITS + 1):
-        last = first - count + 1
-        if last >= 0:
-            scaled = value / power_of_ten(1, last)
-        elif last >= -EXACT_POWERS:
-            scaled = value * POWERS[-last]
-        else:
-            scaled = value * POWERS[EXACT_POWERS] * power_of_ten(1, -last - EXACT_POWERS)
-        below = <uint64_t>scaled
-        down = reads_back(below, last, low, high, even)
-        up = reads_back(below + 1, last, low, high, even)
-        if down and up:
-            # As near as a double tells; of two equally near the even one.
-            scaled -= <double>below
-            up = scaled > 0.5 or (scaled == 0.5 and below % 2 == 1)
-        if down or up:
-            result.digits = below + 1 if up else below
-            break
-    else:
-        result.digits = below
-    result.count = count
-    result.exponent = first
-    if result.digits == <uint64_t>POWERS[count]:
-        result.digits //= 10
-        result.exponent += 1
-    return 0
+    cdef int q = max(exponent - precision, least)
+    cdef uint64_t c = <uint64_t>ldexp(value, -q)
+    cdef bint even = c % 2 == 0
+    # Below a power of two the floats lie closer.
+    cdef bint closer = fraction == 0.5 and q > least
+    k = (q * 1262611 - (524031 if closer else 0)) >> 22
+    shift = q + ((-k * 1741647) >> 19) + 1
+    cdef Pair power = POWERS[-k - LEAST_POWER]
+    cdef uint64_t low = scale(power, (4 * c - 2 + closer) << shift) + (not even)
+    cdef uint64_t here = scale(power, (4 * c) << shift)
+    cdef uint64_t high = scale(power, (4 * c + 2) << shift) - (not even)
+    cdef uint64_t below = here // 4
+    cdef uint64_t tens = below // 10
+    cdef bint down = low <= 40 * tens
+    cdef bint up = 40 * tens + 40 <= high
+    if below >= 10 and down != up:
+        result.digits = tens + up
+        result.exponent = k + 1
+        return result
+    down = low <= 4 * below
+    up = 4 * below + 4 <= high
+    if down == up:
+        up = here > 4 * below + 2 or (here == 4 * below + 2 and below % 2 == 1)
+    result.digits = below + up
+    result.exponent = k
+    return result
 
 
-cdef char *put_decimal(char *at, Decimal decimal, bint plain) noexcept:
+cdef char *put_decimal(char *at, Decimal decimal, bint plain_up_to_here) noexcept:
+    """Writes a number > 0: plain from 0.0001 on where it may be, else with an exponent of at least two digits."""
     cdef char digits[20]
-    cdef int count = decimal.count
-    put_digits(digits, decimal.digits)
-    while count > 1 and digits[count - 1] == b"0":
+    cdef int count = <int>(put_digits(digits, decimal.digits) - digits)
+    cdef int exponent = decimal.exponent + count - 1
+    cdef bint plain = plain_up_to_here and exponent >= -4
+    cdef int whole = exponent + 1 if plain else 1
+    while count > 1 and digits[count - 1] == ZERO:
         count -= 1
-    if plain and decimal.exponent < 0:
+    if whole <= 0:
         at = put(at, b"0.")
-        memset(at, ZERO, <size_t>(-1 - decimal.exponent))
-        at += -1 - decimal.exponent
+        memset(at, ZERO, <size_t>-whole)
+        memcpy(at - whole, digits, <size_t>count)
+        return at - whole + count
+    if plain and count <= whole:
         memcpy(at, digits, <size_t>count)
-        return at + count
-    if plain and count <= decimal.exponent + 1:
-        memcpy(at, digits, <size_t>count)
-        memset(at + count, ZERO, <size_t>(decimal.exponent + 1 - count))
-        return put(at + decimal.exponent + 1, b".0")
-    cdef int whole = decimal.exponent + 1 if plain else 1
+        memset(at + count, ZERO, <size_t>(whole - count))
+        return put(at + whole, b".0")
     memcpy(at, digits, <size_t>whole)
     at += whole
     if count > whole:
@@ -231,48 +189,51 @@ cdef char *put_decimal(char *at, Decimal decimal, bint plain) noexcept:
         at += count - whole + 1
     if plain:
         return at
-    at = put(at, b"e-" if decimal.exponent < 0 else b"e+")
-    cdef int exponent = -decimal.exponent if decimal.exponent < 0 else decimal.exponent
+    at = put(at, b"e-" if exponent < 0 else b"e+")
+    exponent = abs(exponent)
     if exponent < 10:
         at = put(at, b"0")
     return put_digits(at, <uint64_t>exponent)
 
 
-cdef char *put_narrow(char *at, double value, int precision, int least) except NULL:
-    cdef Decimal decimal
+cdef char *put_float(char *at, double value, int precision, int least, double plain_limit) noexcept:
     if isnan(value):
         return put(at, b"nan")
     if value < 0 or (value == 0 and 1.0 / value < 0):
         at[0] = b"-"
         at += 1
         value = -value
-    if not isfinite(value):
+    if isinf(value):
         return put(at, b"inf")
     if value == 0:
         return put(at, b"0.0")
-    shorten(value, precision, least, &decimal)
-    return put_decimal(at, decimal, decimal.exponent >= -4 and value <= 16777216.0)
+    return put_decimal(at, shorten(value, precision, least), value <= plain_limit)
 
 
-def write_narrow_floats(const double[::1] values, int precision, int least, uint8_t[::1] out, Py_ssize_t[::1] ends):
-    """Writes floats of at most 24 bits with the shortest digits that read back as the same value of their own type."""
-    cdef char *start = <char *>&out[0]
+def write_floats(cnp.ndarray values, int precision, int least, double plain_limit, cnp.ndarray out, cnp.ndarray ends):
+    """Writes floats with the shortest digits that read back as the same value of their own type."""
+    cdef const double *value = <const double *>cnp.PyArray_DATA(values)
+    cdef char *start = <char *>cnp.PyArray_DATA(out)
+    cdef Py_ssize_t *end = <Py_ssize_t *>cnp.PyArray_DATA(ends)
     cdef char *at = start
     cdef Py_ssize_t i
-    for i in range(values.shape[0]):
-        at = put_narrow(at, values[i], precision, least)
-        ends[i] = at - start
+    if POWERS[POWER_COUNT - 1].high == 0:
+        fill_powers()
+    for i in range(cnp.PyArray_SIZE(values)):
+        at = put_float(at, value[i], precision, least, plain_limit)
+        end[i] = at - start
         at = put_separator(at)
 
 
-def pad(const uint8_t[::1] texts, const Py_ssize_t[::1] ends, Py_ssize_t width, uint8_t[::1] out):
+def pad(cnp.ndarray texts, cnp.ndarray ends, Py_ssize_t width, cnp.ndarray out):
     """Writes every text again, padded on the left to `width`, `, ` after each."""
-    cdef const char *source = <const char *>&texts[0]
-    cdef char *at = <char *>&out[0]
+    cdef const char *source = <const char *>cnp.PyArray_DATA(texts)
+    cdef const Py_ssize_t *end = <const Py_ssize_t *>cnp.PyArray_DATA(ends)
+    cdef char *at = <char *>cnp.PyArray_DATA(out)
     cdef Py_ssize_t i, start = 0, length
-    for i in range(ends.shape[0]):
-        length = ends[i] - start
+    for i in range(cnp.PyArray_SIZE(ends)):
+        length = end[i] - start
         memset(at, SPACE, <size_t>(width - length))
         memcpy(at + width - length, source + start, <size_t>length)
         at = put_separator(at + width)
-        start = ends[i] + 2
+        start = end[i] + 2
