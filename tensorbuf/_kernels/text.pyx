@@ -129,7 +129,7 @@ cdef Decimal shorten(double value, int precision, int least) noexcept:
     """The fewest digits, and of those the nearest, that read back as `value` > 0 of a float type.
 
     R. Giulietti, "The Schubfach way to render doubles", 2020. `precision` is the type's, in bits, `least` the exponent
-    of its least bit. Everything is counted in quarters of 10**k, where k is the largest power of which a multiple surely
+    of its least bit. All is counted in quarters of 10**k, where k is the largest power of which a multiple surely
     lies in the interval of the numbers that read back as `value`.
     """
     cdef Decimal result
