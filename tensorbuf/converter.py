@@ -9,7 +9,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from tensorbuf import source
-from tensorbuf.conversion import FINITE, SATURATE, WRAP, convert
+from tensorbuf.conversion import FINITE, SATURATE, WRAP, check_out, convert
 from tensorbuf.dtypes import DataType, DTypeLike, numeric_dtype
 from tensorbuf.layout import Layout, read_layout
 from tensorbuf.memory import check_integer, releasing
@@ -311,8 +311,11 @@ class Converter:
             return {key: self(value) for key, value in x.items()}
         if not isinstance(out, Mapping) or out.keys() != x.keys():
             raise TypeError("out of a mapping must be a mapping with the same keys")
-        for key, value in x.items():
-            self(value, out[key])
+        # Nothing is written before all of it is known to be right, and no value is read after another was written.
+        results = {key: source.memory_of(self(value)) for key, value in x.items()}
+        targets = {key: check_out(out[key], result.shape, self.dtype) for key, result in results.items()}
+        for key, result in results.items():
+            targets[key][...] = result
         return out
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tensorbuf import Converter, ReadOnlyError, ShapeError
+from tensorbuf import ConversionError, Converter, ReadOnlyError, ShapeError
 
 
 @pytest.mark.parametrize("dtype", [None, "float7", "string", object, 5])
@@ -212,3 +212,32 @@ def test_sources_that_are_no_numbers(x):
     for plan in (Converter("float32"), Converter("float32", scale=2.0), Converter.quantize(1.0)):
         with pytest.raises(TypeError):
             plan(x)
+
+
+@pytest.mark.parametrize(
+    "plan", [Converter("uint8", overflow="raise"), Converter("uint8", scale=2.0, overflow="raise")]
+)
+def test_dicts_are_written_whole_or_not_at_all(plan):
+    x = {"a": np.float32([1, 2]), "b": np.float32([3, 300])}
+    first, read_only = np.full(2, 9, "uint8"), np.full(2, 9, "uint8")
+    read_only.flags.writeable = False
+    for second, error in (
+        (np.full(2, 9, "uint8"), ConversionError),
+        (np.full(3, 9, "uint8"), ValueError),
+        (np.full(2, 9, "int8"), TypeError),
+        (read_only, ValueError),
+    ):
+        with pytest.raises(error):
+            plan(x if error is ConversionError else {**x, "b": x["a"]}, out={"a": first, "b": second})
+        assert first.tolist() == [9, 9]
+        assert (second == 9).all()
+    for wrong in (first, {"a": first}, {"a": first, "c": first}):
+        with pytest.raises(TypeError):
+            plan(x, out=wrong)
+
+
+def test_dicts_may_write_where_others_are_read():
+    left, right = np.float32([1, 2]), np.float32([3, 4])
+    out = {"a": right, "b": left}
+    assert Converter("float32", scale=2.0)({"a": left, "b": right}, out=out) is out
+    assert (left.tolist(), right.tolist()) == ([6, 8], [2, 4])
