@@ -132,7 +132,7 @@ class NdArray(View):
             self._refuse_write()
         element = self.get(*coords)
         source = element._assignable(src)
-        if source.shape != element.shape:
+        if source._lengths() != element._lengths():
             raise ShapeError(f"an element of shape {element.shape} takes that shape only, got {source.shape}")
         copy_elements(source, element)
         return self
@@ -279,7 +279,8 @@ class NdArray(View):
 
     def _receive(self, source: NdArray) -> None:
         """The other side of `copy_to`."""
-        self.set(source)
+        if not source._copied_to(self):
+            self.set(source)
 
     def _assignable(self, src: Any) -> View:
         """What `src` assigns to this element, with its dtype checked."""

@@ -18,7 +18,7 @@ from tensorbuf.entries import checked_entries, is_default, matches, row_major
 from tensorbuf.errors import ReadOnlyError, ShapeError
 from tensorbuf.memory import ShapeLike, check_shape, empty
 from tensorbuf.nd_array import NdArray
-from tensorbuf.shape import Shape, coordinates, shape_of_dims
+from tensorbuf.shape import coordinates
 from tensorbuf.view import View
 
 __all__ = ["SparseNdArray"]
@@ -174,9 +174,8 @@ class SparseNdArray(NdArray):
         """The value of all elements that are not kept."""
         return self._default
 
-    @property
-    def shape(self) -> Shape:
-        return shape_of_dims(self._dims)
+    def _lengths(self) -> tuple[int, ...]:
+        return self._dims
 
     @property
     def rank(self) -> int:

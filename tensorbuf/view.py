@@ -11,7 +11,7 @@ import numpy as np
 
 from tensorbuf import index
 from tensorbuf._kernels import select as kernel
-from tensorbuf._kernels.get import gather, scatter
+from tensorbuf._kernels.get import gather, may_overlap, scatter
 from tensorbuf._kernels.select import Selector
 from tensorbuf._kernels.view import Indexed
 from tensorbuf.doors.exports import Exports
@@ -37,12 +37,7 @@ class View(Indexed, Exports):
     @property
     def shape(self) -> Shape:
         """The lengths of the axes."""
-        if self._tables is None:
-            return shape_of_dims(self._array.shape)
-        return shape_of_dims(
-            length if table is None else len(table)
-            for length, table in zip(self._array.shape, self._tables, strict=True)
-        )
+        return shape_of_dims(self._lengths())
 
     @property
     def rank(self) -> int:
@@ -218,10 +213,9 @@ def copy_elements(source: View, target: View) -> None:
     """
     if target.read_only:
         target._refuse_write()
-    apart = source.dtype == target.dtype and not np.may_share_memory(source._array, target._array)
-    if apart and target._tables is None and target._array.flags.c_contiguous and not source.dtype.hasobject:
-        gather(source._array, source._tables, target._array)
+    if source._copied_to(target):
         return
+    apart = source.dtype == target.dtype and not may_overlap(source._array, target._array)
     values = source._array
     if not apart or source._tables is not None or not values.flags.c_contiguous:
         values = source._read()

@@ -9,14 +9,19 @@ together in the last axes is one larger item.
 """
 
 cimport numpy as cnp
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
 cnp.import_array()
 
+cdef extern from "shuffle.h":
+    bint TB_SHUFFLES
+    void tb_shuffle(const char *source, const uint8_t *order, char *target) noexcept nogil
+
 cdef enum:
     MAX_RANK = 64
     GIL_LIMIT = 4096
+    VECTOR = 16  # bytes
 
 
 cdef struct Axis:
@@ -31,6 +36,13 @@ cdef struct Plan:
     int rank
     Py_ssize_t item
     Axis axes[MAX_RANK]
+
+
+cdef struct Shuffle:
+    # Takes `together` entries of a run from the vector that begins `start` bytes before the first of them.
+    Py_ssize_t together
+    Py_ssize_t start
+    uint8_t order[VECTOR]
 
 
 # Only the sizes of these matter: with a size that the compiler knows, memcpy is a move.
@@ -62,30 +74,58 @@ ctypedef fused Item:
     Item16
 
 
-def gather(cnp.ndarray view, tuple tables, cnp.ndarray out):
+cpdef int gather(cnp.ndarray view, tuple tables, cnp.ndarray out) except -1:
     """Copies the elements of `view`, under a table (or None) an axis, into the contiguous `out`."""
     cdef Plan plan
-    if out.size == 0:
-        return
+    if cnp.PyArray_SIZE(out) == 0:
+        return 0
     make(&plan, view, tables)
-    if out.size < GIL_LIMIT:
+    if cnp.PyArray_SIZE(out) < GIL_LIMIT:
         walk(&plan, plan.view, 0, cnp.PyArray_BYTES(out), True)
     else:
         with nogil:
             walk(&plan, plan.view, 0, cnp.PyArray_BYTES(out), True)
+    return 0
 
 
 def scatter(cnp.ndarray values, cnp.ndarray view, tuple tables):
     """Copies the contiguous `values` into the elements of `view`, under a table (or None) an axis."""
     cdef Plan plan
-    if values.size == 0:
+    if cnp.PyArray_SIZE(values) == 0:
         return
     make(&plan, view, tables)
-    if values.size < GIL_LIMIT:
+    if cnp.PyArray_SIZE(values) < GIL_LIMIT:
         walk(&plan, plan.view, 0, cnp.PyArray_BYTES(values), False)
     else:
         with nogil:
             walk(&plan, plan.view, 0, cnp.PyArray_BYTES(values), False)
+
+
+cpdef bint may_overlap(cnp.ndarray a, cnp.ndarray b):
+    """True unless the two lie in memory apart from one another."""
+    cdef char *a_start
+    cdef char *a_end
+    cdef char *b_start
+    cdef char *b_end
+    extent(a, &a_start, &a_end)
+    extent(b, &b_start, &b_end)
+    return a_start < b_end and b_start < a_end
+
+
+cdef void extent(cnp.ndarray array, char **start, char **end) noexcept:
+    """The addresses between which the elements of an array lie; nothing for an empty one."""
+    cdef int axis
+    cdef Py_ssize_t reach
+    start[0] = end[0] = cnp.PyArray_BYTES(array)
+    if cnp.PyArray_SIZE(array) == 0:
+        return
+    for axis in range(cnp.PyArray_NDIM(array)):
+        reach = (cnp.PyArray_DIM(array, axis) - 1) * cnp.PyArray_STRIDE(array, axis)
+        if reach < 0:
+            start[0] += reach
+        else:
+            end[0] += reach
+    end[0] += cnp.PyArray_ITEMSIZE(array)
 
 
 cdef int make(Plan *plan, cnp.ndarray view, tuple tables) except -1:
@@ -94,7 +134,7 @@ cdef int make(Plan *plan, cnp.ndarray view, tuple tables) except -1:
     cdef Axis *last
     plan.view = cnp.PyArray_BYTES(view)
     plan.rank = 0
-    plan.item = view.itemsize
+    plan.item = cnp.PyArray_ITEMSIZE(view)
     for axis in range(cnp.PyArray_NDIM(view)):
         entry.count = cnp.PyArray_DIM(view, axis)
         entry.stride = cnp.PyArray_STRIDE(view, axis)
@@ -164,32 +204,98 @@ cdef char *rows(
 
 cdef char *typed_rows(char *view, const Axis *outer, const Axis *inner, Item *flat, bint reading) noexcept nogil:
     cdef Py_ssize_t row
+    cdef Shuffle shuffle = shuffle_of(inner, sizeof(Item))
     for row in range(outer.count):
-        if reading:
-            read(view + place(outer, row), inner, flat)
-        else:
+        if not reading:
             write(flat, view + place(outer, row), inner)
+        elif wide(sizeof(Item)) > sizeof(Item) and not inner.table:
+            read_odd(view + place(outer, row), inner.stride, inner.count, &shuffle, flat)
+        else:
+            read(view + place(outer, row), inner, flat)
         flat += inner.count
     return <char *>flat
 
 
 cdef inline void read(const char *view, const Axis *axis, Item *flat) noexcept nogil:
-    # The bytes written may be those of `axis` for all that the compiler knows: its fields are kept in locals. The
-    # strides of even, odd and flip are spelled out because a loop vectorises where the stride is a constant.
+    # The bytes written may be those of `axis` for all that the compiler knows: its fields are kept in locals.
     cdef Py_ssize_t entry, count = axis.count, stride = axis.stride, size = sizeof(Item)
     cdef const int64_t *table = axis.table
     if table:
         for entry in range(count):
             memcpy(&flat[entry], view + table[entry] * stride, sizeof(Item))
     elif stride == 2 * size:
-        for entry in range(count):
-            memcpy(&flat[entry], view + entry * 2 * <Py_ssize_t>sizeof(Item), sizeof(Item))
+        read_run(view, 2, count, flat)
+    elif stride == 3 * size:
+        read_run(view, 3, count, flat)
+    elif stride == 4 * size:
+        read_run(view, 4, count, flat)
     elif stride == -size:
-        for entry in range(count):
-            memcpy(&flat[entry], view - entry * <Py_ssize_t>sizeof(Item), sizeof(Item))
+        read_back(view + (count - 1) * stride, 1, count, flat)
+    elif stride == -2 * size:
+        read_back(view + (count - 1) * stride, 2, count, flat)
+    elif stride == -3 * size:
+        read_back(view + (count - 1) * stride, 3, count, flat)
     else:
         for entry in range(count):
             memcpy(&flat[entry], view + entry * stride, sizeof(Item))
+
+
+cdef inline Py_ssize_t wide(Py_ssize_t size) noexcept nogil:
+    """The size of the one move that takes an item of an odd size, and some bytes more."""
+    return 4 if size == 3 else 8 if size == 6 else 16 if size == 12 else size
+
+
+cdef Shuffle shuffle_of(const Axis *axis, Py_ssize_t size) noexcept nogil:
+    """How one shuffle takes several entries of a run; `together` is 0 where it cannot."""
+    cdef Shuffle shuffle
+    cdef Py_ssize_t byte, apart = -axis.stride if axis.stride < 0 else axis.stride
+    shuffle.together = 0
+    if TB_SHUFFLES and 0 < apart <= VECTOR - size:
+        shuffle.together = (VECTOR - size) // apart + 1
+        shuffle.start = VECTOR - size if axis.stride < 0 else 0
+        for byte in range(VECTOR):
+            shuffle.order[byte] = 0
+        for byte in range(min(shuffle.together * size, VECTOR)):
+            shuffle.order[byte] = <uint8_t>(shuffle.start + byte // size * axis.stride + byte % size)
+    return shuffle
+
+
+cdef inline void read_odd(
+    const char *view, Py_ssize_t stride, Py_ssize_t count, const Shuffle *shuffle, Item *flat
+) noexcept nogil:
+    """A run of items that no one move takes: several in a shuffle, the others one by one in a move that takes more."""
+    cdef Py_ssize_t entry = 0, size = sizeof(Item), spill = wide(sizeof(Item)) - <Py_ssize_t>sizeof(Item)
+    cdef Py_ssize_t apart = -stride if stride < 0 else stride
+    if shuffle.together:
+        # As long as a whole vector lies within the run, and within the rest of `flat`.
+        while entry * apart + VECTOR <= (count - 1) * apart + size and (count - entry) * size >= VECTOR:
+            tb_shuffle(view + entry * stride - shuffle.start, shuffle.order, <char *>&flat[entry])
+            entry += shuffle.together
+    if entry == 0:
+        memcpy(flat, view, sizeof(Item))
+        entry = 1
+    if apart >= spill:
+        # The bytes too many that are read belong to a neighbour, those that are written are written over with the next
+        # entry: all but the first entry and the last have both.
+        while entry < count - 1:
+            memcpy(&flat[entry], view + entry * stride, wide(sizeof(Item)))
+            entry += 1
+    while entry < count:
+        memcpy(&flat[entry], view + entry * stride, sizeof(Item))
+        entry += 1
+
+
+# Loops vectorise where the step is a constant and the view is read forward: the callers give both.
+cdef inline void read_run(const char *view, Py_ssize_t step, Py_ssize_t count, Item *flat) noexcept nogil:
+    cdef Py_ssize_t entry
+    for entry in range(count):
+        memcpy(&flat[entry], view + entry * step * <Py_ssize_t>sizeof(Item), sizeof(Item))
+
+
+cdef inline void read_back(const char *view, Py_ssize_t step, Py_ssize_t count, Item *flat) noexcept nogil:
+    cdef Py_ssize_t entry
+    for entry in range(count):
+        memcpy(&flat[count - 1 - entry], view + entry * step * <Py_ssize_t>sizeof(Item), sizeof(Item))
 
 
 cdef inline void write(const Item *flat, char *view, const Axis *axis) noexcept nogil:

@@ -17,6 +17,7 @@ from libc.stdint cimport int64_t
 
 from tensorbuf._kernels.exporter cimport Exporter
 from tensorbuf._kernels.scalar cimport fits_as_it_is
+from tensorbuf._kernels.get cimport gather, may_overlap
 from tensorbuf._kernels.select cimport (
     ELLIPSIS,
     FITS,
@@ -73,6 +74,10 @@ cdef class Indexed(Exporter):
             return None
         return self._array
 
+    def _lengths(self):
+        """The lengths of the axes, as a tuple."""
+        return tuple([_length(self, axis) for axis in range(cnp.PyArray_NDIM(<cnp.ndarray>self._array))])
+
     def get(self, *coords):
         """The element at `coords`: a view of the axes that are left; without coordinates, the array itself."""
         if not coords:
@@ -122,6 +127,27 @@ cdef class Indexed(Exporter):
             self._store(self._enter(items, <int>len(items), True), value)
         else:
             self._select(items, True).set(value)
+
+    def _copied_to(self, Indexed target):
+        """Copies the elements to a target if that is the plain case: contiguous, apart, and alike in all that is
+        checked."""
+        if self._array is None or target._array is None or target._tables is not None:
+            return False
+        cdef cnp.ndarray source = self._array, out = target._array
+        cdef int axis
+        if source.descr != out.descr or PyDataType_REFCHK(out.descr):
+            return False
+        if cnp.PyArray_NDIM(source) != cnp.PyArray_NDIM(out):
+            return False
+        for axis in range(cnp.PyArray_NDIM(out)):
+            if _length(self, axis) != cnp.PyArray_DIM(out, axis):
+                return False
+        if not cnp.PyArray_FLAGS(out) & NPY_ARRAY_WRITEABLE or not cnp.PyArray_IS_C_CONTIGUOUS(out):
+            return False
+        if may_overlap(source, out):
+            return False
+        gather(source, self._tables, out)
+        return True
 
     def _laid_out(self, tuple shape, tuple strides):
         """The view of another shape, whose `strides` reach nothing but elements of this one."""
