@@ -7,17 +7,13 @@ from typing import Any
 import numpy as np
 
 from tensorbuf.dtypes import DataType
+from tensorbuf.equality import same_dtype
 from tensorbuf.errors import ConversionError, ShapeError
 from tensorbuf.source import Source, array_of, memory_of
 
-__all__ = ["assigned", "assigned_objects", "assigned_scalar", "check_object", "same_dtype"]
+__all__ = ["assigned", "assigned_objects", "assigned_scalar", "check_object"]
 
 Array = np.ndarray[Any, Any]
-
-
-def same_dtype(a: np.dtype[Any], b: np.dtype[Any]) -> bool:
-    """True if two dtypes are one but for the byte order."""
-    return a == b or a.newbyteorder("=") == b.newbyteorder("=")
 
 
 def assigned(source: Any, dtype: np.dtype[Any]) -> Array:

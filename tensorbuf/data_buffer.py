@@ -9,7 +9,8 @@ from typing import Any, Self, SupportsIndex
 import numpy as np
 
 from tensorbuf._kernels.exporter import Exporter
-from tensorbuf.assignment import assigned, assigned_objects, same_dtype
+from tensorbuf.assignment import assigned, assigned_objects
+from tensorbuf.equality import all_equal, same_dtype
 from tensorbuf.errors import ReadOnlyError, ShapeError
 from tensorbuf.nd_array import NdArray
 from tensorbuf.shape import check_integer
@@ -261,7 +262,7 @@ class DataBuffer(TypedAccess, Exporter):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, DataBuffer) or self.size != other.size or not same_dtype(self.dtype, other.dtype):
             return False
-        return bool((self._storage.values() == other._storage.values()).all())
+        return all_equal(self._storage.values(), other._storage.values())
 
     def __repr__(self) -> str:
         shown = [*map(repr, self._part(0, min(self.size, _SHOWN_VALUES)).values().tolist())]

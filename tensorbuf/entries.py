@@ -63,8 +63,10 @@ def is_default(values: Array, default: Any) -> Array:
     if values.dtype.kind == "c":
         return is_default(values.real, default.real) & is_default(values.imag, default.imag)
     wanted = values.dtype.type(default)
-    same: Array = values == wanted
-    if DataType.of(values.dtype).is_floating:
-        same &= np.signbit(values) == np.signbit(wanted)
-        same |= np.isnan(values) & np.isnan(wanted)
+    # A signalling NaN of bfloat16 would be reported as an invalid value.
+    with np.errstate(invalid="ignore"):
+        same: Array = values == wanted
+        if DataType.of(values.dtype).is_floating:
+            same &= np.signbit(values) == np.signbit(wanted)
+            same |= np.isnan(values) & np.isnan(wanted)
     return same

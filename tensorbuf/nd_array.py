@@ -10,9 +10,10 @@ from typing import Any, Self, SupportsIndex, cast
 import numpy as np
 
 from tensorbuf._kernels.view import use_classes, wrapped
-from tensorbuf.assignment import assigned, assigned_objects, assigned_scalar, check_object, same_dtype
+from tensorbuf.assignment import assigned, assigned_objects, assigned_scalar, check_object
 from tensorbuf.conversion import convert
 from tensorbuf.dtypes import DTypeLike, native_dtype
+from tensorbuf.equality import all_equal, same_dtype
 from tensorbuf.errors import ShapeError
 from tensorbuf.memory import ShapeLike, check_shape, releasing
 from tensorbuf.sequence import NdArraySequence
@@ -254,7 +255,7 @@ class NdArray(View):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, NdArray) or self.shape != other.shape or not same_dtype(self.dtype, other.dtype):
             return False
-        return bool((self._values() == other._values()).all())
+        return all_equal(self._values(), other._values())
 
     def __repr__(self) -> str:
         values = [*map(repr, itertools.islice(self.stream_of_objects(), _SHOWN_VALUES))]

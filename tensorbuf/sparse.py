@@ -13,8 +13,9 @@ from tensorbuf import index
 from tensorbuf._kernels import select as kernel
 from tensorbuf._kernels.select import Selector
 from tensorbuf._kernels.view import class_of
-from tensorbuf.assignment import assigned_scalar, check_object, same_dtype
+from tensorbuf.assignment import assigned_scalar, check_object
 from tensorbuf.entries import checked_entries, is_default, matches, row_major
+from tensorbuf.equality import all_equal, same_dtype
 from tensorbuf.errors import ReadOnlyError, ShapeError
 from tensorbuf.memory import ShapeLike, check_shape, empty
 from tensorbuf.nd_array import NdArray
@@ -198,8 +199,8 @@ class SparseNdArray(NdArray):
         own, others = (np.full(len(places), array._default, array.dtype) for array in (self, other))
         own[row.reshape(-1)[: len(self._entries)]] = self._vector._array
         others[row.reshape(-1)[len(self._entries) :]] = other._vector._array
-        everywhere = len(places) == self.size or self._default == other._default
-        return bool(everywhere and (own == others).all())
+        everywhere = len(places) == self.size or bool(self._default == other._default)
+        return everywhere and all_equal(own, others)
 
     __hash__ = None
 

@@ -56,4 +56,4 @@ def chosen(array, selectors):
         else:
             array = np.take(array, coordinates(selector, array.shape[axis]), axis)
             axis += not (selector.name == "at" and len(selector.arguments) == 1)
-    return array
+    return np.asarray(array)
