@@ -3,6 +3,7 @@
 #
 #   make demo            the main job on the sample photograph
 #   make test            the suite, the doctests, and the conversions at each instruction-set level
+#   make test-interop    the doors, with their partners: torch, Arrow, safetensors, JAX
 #   make dev             an editable install that rebuilds on import
 #   make lint            ruff, cython-lint, codespell, mypy and stubtest
 #   make docs            the pages, into docs/_build
@@ -57,6 +58,19 @@ test-levels: install $(venv)/tools-test
 
 proof: install $(venv)/tools-test
 	$(python) -m pytest -n $(WORKERS) -m proof $(PYTEST_ARGS) tests
+
+# In a folder of its own, since the partners are large and pinned. A partner that is missing is an error, but for JAX,
+# which has no wheels for every machine.
+test-interop:
+	$(MAKE) interop-suite VENV=$(VENV)-interop
+
+interop-suite: install $(venv)/tools-interop
+	if $(pip) --group jax; then \
+	  $(pytest) tests/interop; \
+	else \
+	  echo 'JAX cannot be installed here: tests/interop/test_jax.py is left out' && \
+	  $(pytest) tests/interop --ignore=tests/interop/test_jax.py; \
+	fi
 
 # Errors inside noexcept functions are only printed; pytest turns that into failures, as it does with every warning.
 test-checks:

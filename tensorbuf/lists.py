@@ -59,7 +59,7 @@ class Nested:
         ValueError
             If the nesting is ragged.
         TypeError
-            If an item is no number, or the dtypes have none in common.
+            If an item is no number.
         """
         for _ in self._parts():
             pass
@@ -69,7 +69,11 @@ class Nested:
         found = self._resolve.dtypes | {np.dtype(dtype) for number, dtype in python.items() if seen & number}
         if not found:
             return np.dtype(np.float64)
-        joined = np.result_type(*found)
+        try:
+            joined = np.result_type(*found)
+        except TypeError:
+            # numpy joins bfloat16 and float8 with few others.
+            return np.dtype(np.complex128 if any(dtype.kind == "c" for dtype in found) else np.float64)
         if joined.kind == "f" and all(dtype.kind in "biu" for dtype in found):
             # numpy would round signed and unsigned 64-bit integers to float64.
             return (

@@ -175,6 +175,8 @@ def test_shapes(given, shape):
         ([np.zeros(2, "float16"), [1, 2]], "float64"),
         ([np.zeros(2, ">f4")], "float32"),
         ([ml_dtypes.bfloat16(1)], ml_dtypes.bfloat16),
+        ([ml_dtypes.bfloat16(1), 2], "float64"),
+        ([np.zeros(1, ml_dtypes.bfloat16), [2j]], "complex128"),
         (range(3), "int64"),
         (7, "int64"),
         (0.5, "float64"),

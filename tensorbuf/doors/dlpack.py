@@ -95,7 +95,9 @@ def memory_of(x: Any, *, copy: bool | None = None) -> Array:
     how = {"max_version": _VERSION} if copy is None else {"max_version": _VERSION, "copy": copy}
     try:
         capsule = x.__dlpack__(**how)
-    except TypeError:
-        # An exporter from before DLPack 1.
+    except TypeError as error:
+        if type(error) is not TypeError:
+            raise
+        # An exporter from before DLPack 1 does not know the keywords.
         capsule = x.__dlpack__()
     return _dlpack.taken(capsule, _DTYPES, _READABLE)
