@@ -66,14 +66,24 @@ def assigned_objects(source: Any, rank: int, kind: type) -> Array:
     ShapeError
         If the levels are ragged.
     """
+    if source is None:
+        raise TypeError("None is no array; set_object assigns it to one element")
     if isinstance(source, (list, tuple)) or (rank == 0 and not hasattr(source, "__array__")):
         array = _object_levels(source, rank)
     else:
-        array = memory_of(source)
-        if not array.dtype.hasobject:
-            raise TypeError(f"elements that are objects take an object array, got {array.dtype}")
+        array = _object_memory(source)
     for item in array.flat:
         check_object(item, kind)
+    return array
+
+
+def _object_memory(source: Any) -> Array:
+    try:
+        array = memory_of(source)
+    except TypeError:
+        return _object_levels(source, 0)
+    if not array.dtype.hasobject:
+        raise TypeError(f"elements that are objects take an object array, got {array.dtype}")
     return array
 
 

@@ -229,8 +229,8 @@ def of_booleans(shape: ShapeLike) -> BooleanNdArray:
 
 def _leaves(values: Any, dtype: DTypeLike) -> NdArray:
     """A new array of a list of scalars, or of an array; of objects where none of them is a number."""
-    numbers = (bool, int, float, complex, np.generic)
-    if dtype is None and isinstance(values, list) and values and not any(isinstance(item, numbers) for item in values):
+    others = (bool, int, float, complex, np.generic, list, tuple)
+    if dtype is None and isinstance(values, list) and values and not any(isinstance(item, others) for item in values):
         objects = memory.empty((len(values),), np.dtype(object))
         for position, value in enumerate(values):
             objects[position] = value
