@@ -89,18 +89,21 @@ class RawFrames:
 
 
 class ArrayFrames:
-    """An array as a stack of its elements on axis 0, or as a single frame."""
+    """An array as a stack of its elements on axis 0, or as a single frame.
+
+    The pages of the `mapping` that it lies in, if it does, count as this process's memory once they have been read; so
+    they are let go on the way.
+    """
 
     left_over = 0
 
-    def __init__(self, array: npt.NDArray[Any], *, stacked: bool) -> None:
+    def __init__(self, array: npt.NDArray[Any], *, stacked: bool, mapping: mmap.mmap | None = None) -> None:
         self.shape = cast("tuple[int, ...]", array.shape[1:] if stacked else array.shape)
         self.dtype = array.dtype
         self.nbytes: int | None = array.nbytes
         self.stacked = stacked
         self._array = array if stacked else array[np.newaxis]
-        base: object = array.base
-        self._mapping = base if isinstance(base, mmap.mmap) else None
+        self._mapping = mapping
 
     def name(self, i: int) -> str:
         return f"array[{i}]" if self.stacked else "array"
@@ -112,14 +115,9 @@ class ArrayFrames:
         for start in range(0, len(self._array), step):
             yield self._array[start : start + step]
             since += step * one
-            if since >= _MAPPED_BYTES:
-                self._let_go()
+            if since >= _MAPPED_BYTES and self._mapping is not None and hasattr(mmap, "MADV_DONTNEED"):
+                self._mapping.madvise(mmap.MADV_DONTNEED)
                 since = 0
-
-    def _let_go(self) -> None:
-        """Tell the system that pages of a mapped file, which count as this process's memory, are not needed."""
-        if self._mapping is not None and hasattr(mmap, "MADV_DONTNEED"):
-            self._mapping.madvise(mmap.MADV_DONTNEED)
 
 
 def cut_off(frames: Frames, count: int) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+import mmap
 import os
 import stat
-import zipfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,10 +18,13 @@ from tensorbuf.cli.address import Address, Format
 from tensorbuf.cli.frames import ArrayFrames, Frames, RawFrames
 from tensorbuf.cli.images import read_image
 from tensorbuf.cli.streams import standard_input
-from tensorbuf.doors.npy import map_array, read_array
+from tensorbuf.doors import npy, npz, safetensors
 from tensorbuf.errors import ShapeError
+from tensorbuf.memory import pinned
 
 __all__ = ["open_frames"]
+
+Array = npt.NDArray[Any]
 
 
 @contextlib.contextmanager
@@ -58,12 +61,12 @@ def open_frames(
         with _open_raw(address) as (file, nbytes):
             yield RawFrames(file, shape, dtype, nbytes)
         return
-    array = _read_array(address)
+    array, mapping = _read_array(address)
     if dtype is not None and dtype.newbyteorder("=") != array.dtype.newbyteorder("="):
         raise TypeError(f"{address.path} holds {array.dtype.name}, not {dtype.name} as --from says")
     if shape is not None and shape != array.shape:
         raise ShapeError(f"{address.path} has the shape {array.shape}, not {shape} as --shape says")
-    yield ArrayFrames(array, stacked=array.size > 0 and may_split(array.ndim))
+    yield ArrayFrames(array, stacked=array.size > 0 and may_split(array.ndim), mapping=mapping)
 
 
 @contextlib.contextmanager
@@ -73,28 +76,37 @@ def _open_raw(address: Address) -> Iterator[tuple[io.FileIO, int | None]]:
         yield file, status.st_size - file.tell() if stat.S_ISREG(status.st_mode) else None
 
 
-def _read_array(address: Address) -> npt.NDArray[Any]:
+def _read_array(address: Address) -> tuple[Array, mmap.mmap | None]:
+    """The array, and the mapping that it lies in, if it does."""
     if address.format is Format.IMAGE:
-        return read_image(address.path)
+        return read_image(address.path), None
     try:
-        return map_array(address.path) if address.format is Format.NPY else _read_member(address)
-    except (ValueError, TypeError, zipfile.BadZipFile) as error:
+        if address.format is Format.NPZ:
+            return npz.read_array(address.path, _member(address, npz.names(address.path))), None
+        return _map_array(address)
+    except (ValueError, TypeError) as error:
         raise ValueError(f"{address.path}: {error}") from None
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"{address.path} needs {error.name}: pip install 'tensorbuf[{error.name}]'") from None
 
 
-def _read_member(address: Address) -> npt.NDArray[Any]:
-    with zipfile.ZipFile(address.path) as archive:
-        names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
-        name = address.member if address.member is not None else _only(address, names)
-        if name not in names:
-            raise ValueError(f"it holds no array {name!r}; there are {', '.join(names)}")
-        with archive.open(name + ".npy") as file:
-            return read_array(file)
+def _map_array(address: Address) -> tuple[Array, mmap.mmap]:
+    with open(address.path, "rb") as file:
+        mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        if address.format is Format.NPY:
+            return npy.mapped(file, pinned(mapping)), mapping
+    entries = safetensors.entries(address.path)
+    dtype, shape, start = entries[_member(address, list(entries))]
+    return np.ndarray(shape, dtype, pinned(mapping), start), mapping
 
 
-def _only(address: Address, names: list[str]) -> str:
+def _member(address: Address, names: list[str]) -> str:
+    """The name of the array that is meant: the one that is given, or the only one there is."""
+    if address.member is None and len(names) > 1:
+        raise click.UsageError(f"{address.path} holds {len(names)} arrays; name one, as in {address.path}:{names[0]}")
     if not names:
         raise ValueError("it holds no array")
-    if len(names) > 1:
-        raise click.UsageError(f"{address.path} holds {len(names)} arrays; name one, as in {address.path}:{names[0]}")
-    return names[0]
+    name = names[0] if address.member is None else address.member
+    if name not in names:
+        raise ValueError(f"it holds no array {name!r}; there are {', '.join(names)}")
+    return name

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
+import math
+import mmap
 import tempfile
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from tensorbuf.cli.address import Address, Format
 from tensorbuf.cli.images import encode_image
 from tensorbuf.cli.streams import naming, standard_output, write_all
-from tensorbuf.doors import npy
+from tensorbuf.doors import npy, npz, safetensors
 from tensorbuf.doors.whole_file import whole_file
 
 __all__ = ["Output", "open_output"]
@@ -73,11 +73,9 @@ def open_output(
             output = NpyOutput(file, address.path, shape, dtype, stacked=stacked)
         elif address.format is Format.IMAGE:
             output = ImageOutput(file, address.path)
-        elif address.format is Format.NPZ:
-            collected = stack.enter_context(tempfile.TemporaryFile(dir=Path(address.path).parent))
-            output = NpzOutput(file, collected, address, shape, dtype, stacked=stacked)
         else:
-            raise NotImplementedError
+            collected = stack.enter_context(tempfile.TemporaryFile(dir=Path(address.path).parent))
+            output = MemberOutput(file, collected, address, shape, dtype, stacked=stacked)
         yield output
         with naming(address.path):
             output.finish()
@@ -98,38 +96,49 @@ class RawOutput:
         self._file.flush()
 
 
-class NpyOutput(RawOutput):
-    """A ``.npy`` file, whose header is written last, since only then the number of frames is known."""
+class ArrayOutput(RawOutput):
+    """The elements of frames that make one array, whose shape is known at the end only."""
 
     def __init__(
         self, file: BinaryIO, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], *, stacked: bool
     ) -> None:
         super().__init__(file, name)
-        self._shape = shape
+        self._frame = shape
         self._dtype = dtype
         self._stacked = stacked
-        self._frames = 0
-        self._room = len(npy.header((2**63 - 1, *shape), dtype))
-        super().write(np.zeros(self._room, np.uint8))
+        self._count = 0
 
     def write(self, block: npt.NDArray[Any]) -> None:
         super().write(block)
-        self._frames += len(block)
+        self._count += len(block)
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        return self._frame if self._count == 1 and not self._stacked else (self._count, *self._frame)
+
+
+class NpyOutput(ArrayOutput):
+    """A ``.npy`` file: room for the header comes first, the header last."""
+
+    def __init__(
+        self, file: BinaryIO, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], *, stacked: bool
+    ) -> None:
+        super().__init__(file, name, shape, dtype, stacked=stacked)
+        self._room = len(npy.header((2**63 - 1, *self._frame), self._dtype))
+        write_all(file, memoryview(bytes(self._room)))
 
     def finish(self) -> None:
-        alone = self._frames == 1 and not self._stacked
-        shape = self._shape if alone else (self._frames, *self._shape)
         self._file.seek(0)
-        self._file.write(npy.header(shape, self._dtype, room=self._room))
+        self._file.write(npy.header(self._shape, self._dtype, room=self._room))
         super().finish()
 
 
-class NpzOutput(NpyOutput):
-    """A ``.npz`` file with one member, collected in a temporary file, since what stands before it is known last."""
+class MemberOutput(ArrayOutput):
+    """A ``.npz`` or ``.safetensors`` file with one array, which is collected in a temporary file first."""
 
     def __init__(
         self,
-        archive: BinaryIO,
+        file: BinaryIO,
         collected: BinaryIO,
         address: Address,
         shape: tuple[int, ...],
@@ -138,18 +147,19 @@ class NpzOutput(NpyOutput):
         stacked: bool,
     ) -> None:
         super().__init__(collected, address.path, shape, dtype, stacked=stacked)
-        self._archive = archive
-        self._member = f"{address.member or 'arr_0'}.npy"
+        self._archive = file
+        self._address = address
 
     def finish(self) -> None:
         super().finish()
-        self._file.seek(0)
-        with (
-            zipfile.ZipFile(self._archive, "w") as archive,
-            archive.open(self._member, "w", force_zip64=True) as member,
-        ):
-            shutil.copyfileobj(self._file, member, 1 << 20)
-        self._archive.flush()
+        empty = not self._count * math.prod(self._frame)
+        memory = b"" if empty else mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        arrays = {self._address.member or "arr_0": np.ndarray(self._shape, self._dtype, memory)}
+        if self._address.format is Format.NPZ:
+            npz.write(self._archive, arrays)
+            self._archive.flush()
+        else:
+            safetensors.write(self._archive.name, arrays)
 
 
 class ImageOutput:

@@ -13,7 +13,7 @@ import numpy as np
 from tensorbuf.doors import npy
 from tensorbuf.memory import pinned
 
-__all__ = ["map_arrays", "read_arrays", "write"]
+__all__ = ["map_arrays", "names", "read_array", "read_arrays", "write"]
 
 Array = np.ndarray[Any, Any]
 
@@ -21,6 +21,12 @@ _SUFFIX = ".npy"
 # Before the data of a member stand its own header of 30 bytes, its name and an extra field, whose lengths are in it.
 _HEADER = 30
 _LENGTHS = slice(26, 30)
+
+
+def names(path: str | os.PathLike[str]) -> list[str]:
+    """The names of the arrays of an archive; ValueError as for `read_arrays`."""
+    with _opened(path) as archive:
+        return [_name(info) for info in archive.infolist()]
 
 
 def read_arrays(path: str | os.PathLike[str]) -> dict[str, Array]:
@@ -33,16 +39,30 @@ def read_arrays(path: str | os.PathLike[str]) -> dict[str, Array]:
     TypeError
         If the elements of a member are of no type of the package; nothing is unpickled.
     """
-    arrays = {}
     with _opened(path) as archive:
-        for info in archive.infolist():
-            name = _name(info)
-            try:
-                with archive.open(info) as file:
-                    arrays[name] = npy.read_array(file)
-            except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-                raise ValueError(f"member {info.filename!r} is damaged: {error}") from None
-    return arrays
+        return {_name(info): _read(archive, info) for info in archive.infolist()}
+
+
+def read_array(path: str | os.PathLike[str], name: str) -> Array:
+    """The array of that name, in new memory.
+
+    Raises
+    ------
+    KeyError
+        If there is none.
+    ValueError, TypeError
+        As for `read_arrays`.
+    """
+    with _opened(path) as archive:
+        return _read(archive, archive.getinfo(name + _SUFFIX))
+
+
+def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Array:
+    try:
+        with archive.open(info) as file:
+            return npy.read_array(file)
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise ValueError(f"member {info.filename!r} is damaged: {error}") from None
 
 
 def map_arrays(path: str | os.PathLike[str]) -> dict[str, Array]:
