@@ -14,6 +14,7 @@ import click
 from tensorbuf.cli.bench import bench
 from tensorbuf.cli.convert import convert
 from tensorbuf.cli.demo import demo
+from tensorbuf.cli.doctor import doctor
 from tensorbuf.cli.info import info
 from tensorbuf.cli.view import view
 
@@ -26,7 +27,7 @@ def command() -> None:
     """Typed tensors over raw bytes, exact conversion between dtypes."""
 
 
-for sub_command in (convert, info, view, demo, bench):
+for sub_command in (convert, info, view, demo, bench, doctor):
     command.add_command(sub_command)
 
 
