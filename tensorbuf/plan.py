@@ -14,7 +14,7 @@ from tensorbuf.errors import ShapeError
 from tensorbuf.fitting import bounds
 from tensorbuf.layout import Layout
 from tensorbuf.memory import empty
-from tensorbuf.overlap import same_places, share_memory
+from tensorbuf.overlap import passes, same_places, share_memory
 from tensorbuf.parameters import Parameter
 from tensorbuf.rule import Rule, filling
 
@@ -73,7 +73,8 @@ class Plan:
             self._refuse_misfits(memory, axis)
         if self.layout is not None and self.channels > 1:
             axis = self.layout.after.index(self.layout.before[axis])
-        if 256 * self.channels * _TABLE_PAYS <= memory.size and memory.itemsize == 1:
+        table_pays = 256 * self.channels * _TABLE_PAYS <= memory.size and memory.itemsize == 1
+        if table_pays and not share_memory(moved, into):
             self._look_up(moved, into, axis)
         else:
             self._apply(moved, into, axis)
@@ -123,9 +124,18 @@ class Plan:
             raise misfit(memory, position, self.dtype, "which the plan takes to a value that")
 
     def _apply(self, moved: Array, into: Array, axis: int) -> None:
-        shared = share_memory(moved, into)
-        if shared and not same_places(moved, into):
-            moved, shared = copied(moved), False
+        if not share_memory(moved, into):
+            self._run(moved, into, axis, staged=False)
+            return
+        # Parameters a channel belong to an axis, which the views of another order need not have.
+        ordered = passes(moved, into) if self.channels == 1 or same_places(moved, into) else None
+        if ordered is None:
+            self._run(copied(moved), into, axis, staged=False)
+            return
+        for part, target in ordered:
+            self._run(part, target, axis, staged=True)
+
+    def _run(self, moved: Array, into: Array, axis: int, *, staged: bool) -> None:
         wide = self._wide(moved.dtype)
         steps = self._steps(moved.shape, axis, wide=wide)
         if DataType.of(self.dtype).is_integer and self.rule.rounding != "truncate":
@@ -139,14 +149,12 @@ class Plan:
             CODES[self.dtype],
             self.mode,
             as_int64(filling(self.dtype, self.rule)[0]),
-            shared,
+            staged,
         )
 
     def _look_up(self, moved: Array, into: Array, axis: int) -> None:
-        if share_memory(moved, into) and not same_places(moved, into):
-            moved = copied(moved)
         every_byte = np.broadcast_to(np.arange(256, dtype=np.uint8).view(moved.dtype), (self.channels, 256))
         tables = empty(every_byte.shape, into.dtype)
-        self._apply(every_byte, tables, 0)
+        self._run(every_byte, tables, 0, staged=False)
         places = tables[:, 0].reshape([self.channels if k == axis else 1 for k in range(moved.ndim)])
         pipeline.look_up(moved, CODES[moved.dtype], np.broadcast_to(places, moved.shape), into, CODES[self.dtype])

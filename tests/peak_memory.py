@@ -100,7 +100,12 @@ def plans() -> None:
     check("quantize", lambda: quantize(wide, out=image.view(np.int8)))
     check("quantize from float32", lambda: quantize(out, out=image.view(np.int8).reshape(out.shape)))
     check("checked", lambda: checked(image, out=wide))
-    check("in place", lambda: Converter("float64", scale=2.0, offset=1.0)(wide, out=wide))
+    twice = Converter("float64", scale=2.0, offset=1.0)
+    begin = wide.reshape(-1).view(np.uint8)[: wide.size].reshape(wide.shape)
+    check("in place", lambda: twice(wide, out=wide))
+    check("widening in place", lambda: twice(begin, out=wide))
+    check("narrowing in place", lambda: quantize(wide, out=begin.view(np.int8)))
+    check("shifted", lambda: twice(wide[:-1, :-1], out=wide[1:, 1:]))
     check("a result", lambda: normalize(image), out.nbytes)
 
 
