@@ -20,18 +20,18 @@ def test_the_demo_writes_its_files_and_says_what_it_did(tmp_path):
         "model_input.npy",
         "quantised_input.npy",
     ]
-    for said in ("(384, 384, 3)", "(3, 384, 384)", "uint8", "float32", "int8", "GB/s", "largest error"):
+    for said in ("(320, 320, 3)", "(3, 320, 320)", "uint8", "float32", "int8", "GB/s", "largest error"):
         assert said in report
     assert len(re.findall(r"[0-9.]+x$", report, re.MULTILINE)) == 4
     model_input = np.load(folder / "model_input.npy")
-    assert (model_input.shape, model_input.dtype) == ((3, 384, 384), np.float32)
+    assert (model_input.shape, model_input.dtype) == ((3, 320, 320), np.float32)
     quantised = np.load(folder / "quantised_input.npy")
-    assert (quantised.shape, quantised.dtype) == ((3, 384, 384), np.int8)
+    assert (quantised.shape, quantised.dtype) == ((3, 320, 320), np.int8)
     assert (quantised.min(), quantised.max()) == (-128, 127)
     with Image.open(folder / "before_and_after.png") as image:
-        assert image.width > 3 * 384
+        assert image.width > 3 * 320
         pixels = np.asarray(image)
-    assert pixels[100:400].std() > 50
+    assert pixels[100:350].std() > 50
 
 
 def test_the_demo_of_a_folder_of_ones_own(tmp_path, capsys):
