@@ -15,7 +15,7 @@ from tensorbuf.conversion import convert
 from tensorbuf.dtypes import DTypeLike, native_dtype
 from tensorbuf.equality import all_equal, same_dtype
 from tensorbuf.errors import ShapeError
-from tensorbuf.memory import ShapeLike, check_shape, releasing
+from tensorbuf.memory import ShapeLike, check_shape, let_go, releasing
 from tensorbuf.sequence import NdArraySequence
 from tensorbuf.source import array_of, memory_of, register
 from tensorbuf.view import View, copy_elements
@@ -76,12 +76,16 @@ class NdArray(View):
 
     _own_dtype: np.dtype[Any] | None = None
 
-    @releasing
     def __new__(cls, x: Any, dtype: DTypeLike = None, copy: bool | None = None) -> Self:
-        wanted = cls._own_dtype if dtype is None else native_dtype(dtype)
-        if cls._own_dtype is not None and wanted != cls._own_dtype:
-            raise TypeError(f"{cls.__name__} holds {cls._own_dtype}, got dtype {wanted}; call NdArray for that")
-        return cast(Self, _made(x, wanted, copy))
+        try:
+            wanted = cls._own_dtype if dtype is None else native_dtype(dtype)
+            if cls._own_dtype is not None and wanted != cls._own_dtype:
+                raise TypeError(f"{cls.__name__} holds {cls._own_dtype}, got dtype {wanted}; call NdArray for that")
+            return cast(Self, _made(x, wanted, copy))
+        except BaseException as error:
+            del x
+            let_go(error)
+            raise
 
     @staticmethod
     def _wrap(array: Array, *, element_type: type | None = None, requires_grad: bool = False) -> NdArray:

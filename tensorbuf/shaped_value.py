@@ -13,7 +13,7 @@ from tensorbuf._kernels.storage import Holder
 from tensorbuf.doors.exports import Exports
 from tensorbuf.dtypes import DataType, DTypeLike, native_dtype, numeric_dtype
 from tensorbuf.errors import ConversionError, RankError, ShapeError
-from tensorbuf.memory import ShapeLike, check_shape, empty, pinned, releasing
+from tensorbuf.memory import ShapeLike, check_shape, empty, let_go, pinned
 from tensorbuf.source import Source, array_of, memory_of
 
 __all__ = ["UNSET", "Value", "restore"]
@@ -44,7 +44,6 @@ class Value(Holder, Exports):
 
     __slots__ = ()
 
-    @releasing
     def __new__(
         cls,
         value: Any = UNSET,
@@ -55,17 +54,22 @@ class Value(Holder, Exports):
         repeating: Any = UNSET,
         dtype: DTypeLike = None,
     ) -> Self:
-        wanted = None if dtype is None else numeric_dtype(dtype)
-        given = [argument is not UNSET for argument in (value, shape, scalars, repeating)]
-        if given == [True, False, False, False]:
-            if isinstance(value, Holder) and wanted in (None, value.dtype):
-                return value._shared(cls)
-            return cls._of(_one_value(value, wanted))
-        if given == [False, True, True, False]:
-            return cls._of(_scalars_in_shape(shape, scalars, wanted))
-        if given == [False, True, False, True]:
-            return cls._of(_repeated(repeating, shape, wanted))
-        raise TypeError("give either one value, or shape= and scalars=, or repeating= and shape=")
+        try:
+            wanted = None if dtype is None else numeric_dtype(dtype)
+            given = [argument is not UNSET for argument in (value, shape, scalars, repeating)]
+            if given == [True, False, False, False]:
+                if isinstance(value, Holder) and wanted in (None, value.dtype):
+                    return value._shared(cls)
+                return cls._of(_one_value(value, wanted))
+            if given == [False, True, True, False]:
+                return cls._of(_scalars_in_shape(shape, scalars, wanted))
+            if given == [False, True, False, True]:
+                return cls._of(_repeated(repeating, shape, wanted))
+            raise TypeError("give either one value, or shape= and scalars=, or repeating= and shape=")
+        except BaseException as error:
+            del value, scalars, repeating
+            let_go(error)
+            raise
 
     @classmethod
     def _of(cls, array: Array) -> Self:
