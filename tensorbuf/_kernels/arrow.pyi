@@ -1,12 +1,15 @@
 from typing import Any
 
 import numpy as np
+from typing_extensions import disjoint_base
 
+@disjoint_base
 class PrimitiveArray:
     def __init__(self, format: bytes, memory: np.ndarray[Any, Any], length: int) -> None: ...
     def __len__(self) -> int: ...
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...
 
+@disjoint_base
 class Taken:
     type: tuple[bytes, dict[bytes, bytes], bool, tuple[Any, ...]]
     layout: tuple[int, int, int, tuple[int, ...], tuple[Any, ...]] | None

@@ -1,6 +1,10 @@
 from typing import Any
 
 import numpy as np
+from typing_extensions import disjoint_base
+
+@disjoint_base
+class Taken: ...
 
 def export(array: np.ndarray[Any, Any], code: int, bits: int, versioned: bool, copied: bool) -> object: ...
 def taken(
