@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorbuf._kernels.view import wrapped
 from tensorbuf.doors import arrow, dlpack
-from tensorbuf.memory import native_copy
+from tensorbuf.memory import native_copy, releasing
 from tensorbuf.source import array_of
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["from_arrow", "from_dlpack"]
 
 
+@releasing
 def from_dlpack(x: Any, *, copy: bool | None = None) -> NdArray:
     """An array on the memory of any object that speaks DLPack.
 
@@ -57,6 +58,7 @@ def from_dlpack(x: Any, *, copy: bool | None = None) -> NdArray:
     return array
 
 
+@releasing
 def from_arrow(x: Any, *, nulls: str = "raise", fill_value: Any = None) -> NdArray:
     """The values of an Arrow array.
 

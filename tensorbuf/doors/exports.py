@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorbuf.doors import arrow, dlpack, torch
+from tensorbuf.memory import releasing
 
 __all__ = ["Exports"]
 
@@ -20,6 +21,7 @@ class Exports:
         """The memory of the elements, read-only where they are, and whether it was copied for this call."""
         raise NotImplementedError
 
+    @releasing
     def __dlpack__(
         self,
         *,
@@ -43,6 +45,7 @@ class Exports:
     def __dlpack_device__(self) -> tuple[int, int]:
         return dlpack.CPU
 
+    @releasing
     def to_torch(self, copy: bool | None = None) -> Any:
         """A torch tensor of the elements.
 
@@ -67,6 +70,7 @@ class Exports:
         memory, copied = self._exported()
         return torch.to_torch(memory, copy, copied=copied, requires_grad=getattr(self, "requires_grad", False))
 
+    @releasing
     def to_arrow(self) -> Any:
         """An Arrow array of the elements.
 
