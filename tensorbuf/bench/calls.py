@@ -1,4 +1,4 @@
-"""Python's own costs, lists, single calls and the import: rows 16 to 18."""
+"""Python's own costs, lists, single calls and the import: rows 16 to 18 and *bytes*."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from tensorbuf.bench import peers
 from tensorbuf.bench.contest import OURS, Contender, Job, at_least, at_most, contender, inline, seconds
+from tensorbuf.bitcasting import bitcast
+from tensorbuf.buffers import frombuffer
 from tensorbuf.conversion import convert
 from tensorbuf.nd_array import NdArray
 from tensorbuf.tensor_buffer import TensorBuffer
@@ -44,6 +47,23 @@ def _scalar(method: str, shape: tuple[int, ...]) -> list[Contender]:
     return [inline(OURS, f"array.{method}(1, 2)", names), inline("item", "a.item(1, 2)", names)]
 
 
+def _frombuffer(shape: tuple[int, ...]) -> list[Contender]:
+    names = {"frombuffer": frombuffer, "np": np, "owner": bytearray(4 * shape[0])}
+    contenders = [
+        inline(OURS, "frombuffer(owner, dtype=np.float32)", names),
+        inline("numpy", "np.frombuffer(owner, dtype=np.float32)", names),
+    ]
+    if torch := peers.torch():
+        names["torch"] = torch
+        contenders.append(inline("torch", "torch.frombuffer(owner, dtype=torch.float32)", names))
+    return contenders
+
+
+def _bitcast(shape: tuple[int, ...]) -> list[Contender]:
+    names = {"bitcast": bitcast, "np": np, "x": np.ones(shape, np.float32)}
+    return [inline(OURS, "bitcast(x, np.int32)", names), inline("numpy", "x.view(np.int32)", names)]
+
+
 def _import(_shape: tuple[int, ...]) -> list[Contender]:
     """What `import tensorbuf` costs a program that has numpy already: each time in a process of its own."""
     code = "import time, numpy; start = time.perf_counter(); import tensorbuf; print(time.perf_counter() - start)"
@@ -73,5 +93,7 @@ JOBS = (
     Job("17", "convert of 8 elements", (8,), partial(_eight, "convert(x, np.uint8)", "x.astype(np.uint8)"), _OVERHEAD),
     Job("17", "scalar by get_float", (4, 4), partial(_scalar, "get_float"), at_most(item=1.2)),
     Job("17", "scalar by get_object", (4, 4), partial(_scalar, "get_object"), at_most(item=1.2)),
+    Job("bytes", "frombuffer of 16 elements", (16,), _frombuffer, at_most(numpy=1.5, torch=1.0)),
+    Job("bytes", "bitcast of 16 elements", (16,), _bitcast, at_most(numpy=1.5)),
     Job("18", "import tensorbuf, beyond numpy", (), _import, seconds(0.020)),
 )
