@@ -6,6 +6,8 @@ import enum
 from dataclasses import dataclass
 from pathlib import PurePath
 
+import click
+
 __all__ = ["Address", "Format"]
 
 _CONTAINERS = (".npz", ".safetensors")
@@ -48,6 +50,8 @@ class Address:
         >>> Address.of("frame.rgb").format
         <Format.RAW: 'raw'>
         """
+        if not text:
+            raise click.BadParameter("a file has a name; standard input and output are -")
         for suffix in _CONTAINERS:
             end = text.lower().find(suffix + ":")
             if end >= 0:

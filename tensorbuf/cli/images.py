@@ -18,6 +18,9 @@ __all__ = ["PICTURE_TYPES", "encode_image", "is_picture", "pillow", "read_image"
 # What a picture's samples can be; bool is black and white.
 PICTURE_TYPES = (np.dtype(np.uint8), np.dtype(np.bool), np.dtype(np.uint16))
 
+# The formats with 16 bits a sample; into others Pillow would cut them down without a word.
+_DEEP = (".pgm", ".png", ".tif", ".tiff")
+
 # Pillow's modes whose samples are an array as they stand, and what the others (palettes, bits, inks) become.
 _PLAIN_MODES = ("L", "LA", "RGB", "RGBA", "I", "I;16", "F")
 _PLAIN_MODE_OF = {"1": "L", "PA": "RGBA", "La": "LA", "RGBa": "RGBA", "I;16B": "I", "I;16L": "I;16", "I;16N": "I;16"}
@@ -109,6 +112,8 @@ def encode_image(file: BinaryIO, path: str, array: npt.NDArray[Any]) -> None:
         wanted = "(height, width)" if deep else "(height, width), (height, width, 3) or (height, width, 4)"
         raise ShapeError(f"{path}: a {array.dtype} picture has the shape {wanted}, got {array.shape}")
     suffix = PurePath(path).suffix.lower()
+    if deep and suffix not in _DEEP:
+        raise ValueError(f"{path}: {suffix} holds 8 bits a sample; take --to uint8, or one of {', '.join(_DEEP)}")
     try:
         image_module.fromarray(pixels).save(file, image_module.registered_extensions()[suffix])
     except (OSError, ValueError, TypeError, KeyError) as error:

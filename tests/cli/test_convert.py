@@ -260,6 +260,8 @@ def test_missing_files_and_folders(here, pixels, tmp_path):
         (["convert"], "IN"),
         (["convert", "a.npy"], "OUT"),
         (["convert", "a.npy", "b.npy"], "--to"),
+        (["convert", "", "b.npy", "--to", "uint8"], "IN"),
+        (["convert", "a.npy", "", "--to", "uint8"], "OUT"),
         (["convert", "a.npy", "b.npy", "--to", "float33"], "float33"),
         (["convert", "a.npy", "b.npy", "--to", "string"], "string"),
         (["convert", "a.npy", "b.npy", "--to", "object"], "object"),

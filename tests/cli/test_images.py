@@ -125,6 +125,18 @@ def test_shapes_and_types_that_are_no_picture(here, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["alpha.npy", "five.npy", "line.npy"]
 
 
+@pytest.mark.parametrize("suffix", ["pgm", "png", "tif", "tiff"])
+def test_16_bits_where_the_format_has_them(tmp_path, suffix):
+    encode(tmp_path / f"a.{suffix}", SAMPLES["deep grey"])
+    assert np.array_equal(read_image(str(tmp_path / f"a.{suffix}")), SAMPLES["deep grey"])
+
+
+@pytest.mark.parametrize("suffix", ["bmp", "gif", "jpg", "ppm", "webp"])
+def test_16_bits_are_never_cut_down(tmp_path, suffix):
+    with pytest.raises(ValueError, match="8 bits"):
+        encode(tmp_path / f"a.{suffix}", SAMPLES["deep grey"])
+
+
 def test_damaged_pictures(here, tmp_path):
     encode(tmp_path / "a.png", SAMPLES["colour"])
     whole = (tmp_path / "a.png").read_bytes()
