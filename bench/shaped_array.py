@@ -54,8 +54,9 @@ def large(repeats: int) -> Iterator[tuple[str, float, int]]:
     names = {"x": ShapedArray._of(zeros((1024, GIBIBYTE // 1024), np.dtype(np.uint8))), "copy": copy.copy}
     for expression in ("x[5]", "x[5:900]", "copy(x)"):
         seconds = race([inline(OURS, expression, names)], repeats)[0]
+        code = compile(expression, "large", "eval")
         tracemalloc.start()
-        kept = eval(expression, names)
+        kept = eval(code, names)
         allocated = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         del kept

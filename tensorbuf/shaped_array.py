@@ -263,12 +263,12 @@ class _Array(Collection):
         return shaped_json.to_dict(self._array(), non_finite)
 
     @classmethod
-    def decode(cls, text: str | bytes, dtype: DTypeLike = None, non_finite: str = "raise") -> Self:
+    def decode(cls, text: str | bytes | bytearray, dtype: DTypeLike = None, non_finite: str = "raise") -> Self:
         """The array that a JSON text stands for.
 
         Parameters
         ----------
-        text : str or bytes
+        text : str, bytes or bytearray
             The order of the keys and other keys do not matter.
         dtype : dtype-like, optional
             Converts with ``overflow="raise"``; left out: bool, int64 (uint64 where only that fits) or float64.
@@ -282,12 +282,15 @@ class _Array(Collection):
         TypeError
             If `text` is neither str nor bytes.
         """
-        return cls.from_dict(shaped_json.decode(text), dtype, non_finite)
+        return cls._decoded(*shaped_json.decode(text, non_finite), dtype, non_finite)
 
     @classmethod
     def from_dict(cls, decoded: Mapping[str, Any], dtype: DTypeLike = None, non_finite: str = "raise") -> Self:
         """The array that a mapping as of `to_dict` stands for; parameters and errors as of `decode`."""
-        shape, scalars = shaped_json.numbers(decoded, non_finite)
+        return cls._decoded(*shaped_json.numbers(decoded, non_finite), dtype, non_finite)
+
+    @classmethod
+    def _decoded(cls, shape: Any, scalars: Any, dtype: DTypeLike, non_finite: str) -> Self:
         array = cls(shape=shape, scalars=scalars, dtype=dtype)
         shaped_json.check_finite(array._array().reshape(-1), non_finite)
         return array
