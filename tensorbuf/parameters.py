@@ -29,13 +29,6 @@ class Parameter(NamedTuple):
     def size(self) -> int:
         return self.given.size
 
-    def along(self, axis: int, shape: tuple[int, ...], *, wide: bool) -> Array:
-        """The values in an arithmetic type, broadcast to `shape` with the channels on `axis`; *shares*."""
-        values = self.double if wide else self.single
-        if self.size > 1:
-            values = values.reshape([self.size if k == axis else 1 for k in range(len(shape))])
-        return np.broadcast_to(values if shape else values.reshape(()), shape)
-
 
 def read_parameter(value: object, name: str) -> Parameter:
     """A parameter that was given, copied.

@@ -35,6 +35,11 @@ _WIDE = frozenset(np.dtype(name) for name in ("float64", "int32", "uint32", "int
 # computed once and looked up.
 _TABLE_PAYS = 8
 
+# What the kernels have a loop for; of the divisions in `_NORMALIZE` it is one by reciprocals.
+_PROGRAM_SOURCES = (np.dtype(np.uint8), np.dtype(np.int8))
+_PROGRAMS = (("multiply",), ("multiply", "add"), ("subtract", "multiply"))
+_NORMALIZE = ("divide", "subtract", "divide")
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Plan:
@@ -51,6 +56,7 @@ class Plan:
     layout: Layout | None
     axis: int
     mode: int
+    proved: dict[np.dtype[Any], bool] = dataclasses.field(default_factory=dict, compare=False, repr=False)
 
     def carry_out(self, memory: Array, out: Any) -> Array:
         """The result in new memory, or in that of `out` (the caller's object).
@@ -73,12 +79,41 @@ class Plan:
             self._refuse_misfits(memory, axis)
         if self.layout is not None and self.channels > 1:
             axis = self.layout.after.index(self.layout.before[axis])
-        table_pays = 256 * self.channels * _TABLE_PAYS <= memory.size and memory.itemsize == 1
-        if table_pays and not share_memory(moved, into):
-            self._look_up(moved, into, axis)
-        else:
+        many = memory.itemsize == 1 and memory.size >= 256 * self.channels * _TABLE_PAYS
+        if not many or share_memory(moved, into):
             self._apply(moved, into, axis)
+        elif self._has_program(memory.dtype):
+            self._run(moved, into, axis, by_reciprocals=self._divides)
+        else:
+            self._look_up(moved, into, axis)
         return into
+
+    @property
+    def _divides(self) -> bool:
+        return any(name == "divide" for name, _ in self.operations)
+
+    def _has_program(self, source: np.dtype[Any]) -> bool:
+        """Whether for an 8-bit source one loop of the kernels does all operations faster than a table is read."""
+        if source not in _PROGRAM_SOURCES or self.dtype != np.float32:
+            return False
+        names = tuple(name for name, _ in self.operations)
+        if names == _NORMALIZE:
+            return pipeline.has_reciprocals() and self._reciprocals_proved(source)
+        return names in _PROGRAMS
+
+    def _reciprocals_proved(self, source: np.dtype[Any]) -> bool:
+        """Whether reciprocals give the bits that divisions give: all 256 values of each channel are tried, once."""
+        if source not in self.proved:
+            exact, quick = self._every_result(source), self._every_result(source, by_reciprocals=True)
+            self.proved[source] = np.array_equal(exact.view(np.uint32), quick.view(np.uint32))
+        return self.proved[source]
+
+    def _every_result(self, source: np.dtype[Any], *, by_reciprocals: bool = False) -> Array:
+        """The results of all 256 values of an 8-bit type, a row for each channel."""
+        every_byte = np.broadcast_to(np.arange(256, dtype=np.uint8).view(source), (self.channels, 256))
+        results = empty(every_byte.shape, self.dtype)
+        self._run(every_byte, results, 0, by_reciprocals=by_reciprocals)
+        return results
 
     def _channel_axis(self, shape: tuple[int, ...]) -> int:
         """The axis of the channels, from the front; 0 where there are none to tell apart."""
@@ -96,14 +131,23 @@ class Plan:
     def _wide(self, dtype: np.dtype[Any]) -> bool:
         return dtype.newbyteorder("=") in _WIDE or self.dtype in _WIDE
 
-    def _steps(self, shape: tuple[int, ...], axis: int, *, wide: bool) -> list[tuple[int, Array | None]]:
+    def _steps(self, *, wide: bool) -> list[tuple[int, Array | None]]:
         """The operations as the kernels take them."""
         return [
-            (_ARITHMETICS[name], parameter.along(axis, shape, wide=wide))
+            (_ARITHMETICS[name], parameter.double if wide else parameter.single)
             if isinstance(parameter, Parameter)
             else (len(_ARITHMETICS) + ROUNDING_NUMBERS[parameter], None)
             for name, parameter in self.operations
         ]
+
+    def _reciprocals(self) -> list[Array]:
+        """Those of the divisors, in float32, rounded once."""
+        with np.errstate(divide="ignore", over="ignore", under="ignore"):
+            return [
+                1 / parameter.single
+                for name, parameter in self.operations
+                if name == "divide" and isinstance(parameter, Parameter)
+            ]
 
     def _refuse_misfits(self, memory: Array, axis: int) -> None:
         wide = self._wide(memory.dtype)
@@ -114,7 +158,8 @@ class Plan:
             memory,
             CODES[memory.dtype.newbyteorder("=")],
             wide,
-            self._steps(memory.shape, axis, wide=wide),
+            self._steps(wide=wide),
+            axis,
             limits.least,
             limits.most,
             filling(self.dtype, self.rule)[1],
@@ -135,9 +180,9 @@ class Plan:
         for part, target in ordered:
             self._run(part, target, axis, staged=True)
 
-    def _run(self, moved: Array, into: Array, axis: int, *, staged: bool) -> None:
+    def _run(self, moved: Array, into: Array, axis: int, *, staged: bool = False, by_reciprocals: bool = False) -> None:
         wide = self._wide(moved.dtype)
-        steps = self._steps(moved.shape, axis, wide=wide)
+        steps = self._steps(wide=wide)
         if DataType.of(self.dtype).is_integer and self.rule.rounding != "truncate":
             steps.append((len(_ARITHMETICS) + ROUNDING_NUMBERS[self.rule.rounding], None))
         pipeline.apply(
@@ -145,6 +190,8 @@ class Plan:
             CODES[moved.dtype.newbyteorder("=")],
             wide,
             steps,
+            self._reciprocals() if by_reciprocals else [],
+            axis,
             into,
             CODES[self.dtype],
             self.mode,
@@ -153,8 +200,7 @@ class Plan:
         )
 
     def _look_up(self, moved: Array, into: Array, axis: int) -> None:
-        every_byte = np.broadcast_to(np.arange(256, dtype=np.uint8).view(moved.dtype), (self.channels, 256))
-        tables = empty(every_byte.shape, into.dtype)
-        self._run(every_byte, tables, 0, staged=False)
-        places = tables[:, 0].reshape([self.channels if k == axis else 1 for k in range(moved.ndim)])
-        pipeline.look_up(moved, CODES[moved.dtype], np.broadcast_to(places, moved.shape), into, CODES[self.dtype])
+        tables = self._every_result(moved.dtype)
+        if not into.dtype.isnative:
+            tables = tables.byteswap().view(into.dtype)
+        pipeline.look_up(moved, CODES[moved.dtype], tables, axis, into, CODES[self.dtype])

@@ -34,8 +34,8 @@ def test_every_python_stub_and_data_file_is_installed():
 
 
 def test_every_compiled_module_has_a_stub():
-    # convert.pyx is built once a level, and a level module has nothing but the table of its kernels.
-    modules = {path.name.split(".")[0] for path in (SOURCES / "_kernels").glob("*.pyx")} - {"convert"}
+    # These are built once a level, and a level module has nothing but the table of its kernels.
+    modules = {path.name.split(".")[0] for path in (SOURCES / "_kernels").glob("*.pyx")} - {"arithmetic", "convert"}
     assert {path.stem for path in (SOURCES / "_kernels").glob("*.pyi")} >= modules
 
 

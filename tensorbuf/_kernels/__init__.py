@@ -33,4 +33,4 @@ def _choose() -> str:
 
 
 _LEVEL = _choose()
-pipeline.use(importlib.import_module(f"{__name__}.convert_{_LEVEL}").table)
+pipeline.use(*(importlib.import_module(f"{__name__}.{name}_{_LEVEL}").table for name in ("convert", "arithmetic")))

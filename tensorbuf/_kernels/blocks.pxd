@@ -12,6 +12,9 @@ ctypedef fused word:
     uint64_t
     double_pair
 
+cdef enum:
+    NARROW = 16
+
 
 cdef inline Py_ssize_t magnitude(Py_ssize_t stride) noexcept nogil:
     return -stride if stride < 0 else stride
@@ -22,8 +25,19 @@ cdef inline void load_words(
 ) noexcept nogil:
     """Row-major into `block`: `rows` rows of `n` items. The memory's own fast axis is walked innermost."""
     cdef Py_ssize_t i, j
-    cdef bint across = rows > 1 and magnitude(row_stride) < magnitude(stride)
-    if stride == sizeof(word) and n > 1:
+    # Few rows, or items, are gone through one by one: the strided walk stays in the cache.
+    cdef bint across = rows >= NARROW and n >= NARROW and magnitude(row_stride) < magnitude(stride)
+    if row_stride == sizeof(word) and rows == 3 and stride == 3 * sizeof(word):
+        for i in range(n):
+            memcpy(block + i, src + i * 3 * sizeof(word), sizeof(word))
+            memcpy(block + n + i, src + (i * 3 + 1) * sizeof(word), sizeof(word))
+            memcpy(block + 2 * n + i, src + (i * 3 + 2) * sizeof(word), sizeof(word))
+    elif row_stride == sizeof(word) and rows > 1 and n == 3:
+        for j in range(rows):
+            memcpy(block + 3 * j, src + j * sizeof(word), sizeof(word))
+            memcpy(block + 3 * j + 1, src + stride + j * sizeof(word), sizeof(word))
+            memcpy(block + 3 * j + 2, src + 2 * stride + j * sizeof(word), sizeof(word))
+    elif stride == sizeof(word) and n > 1:
         for j in range(rows):
             memcpy(block + j * n, src + j * row_stride, n * sizeof(word))
     elif across:

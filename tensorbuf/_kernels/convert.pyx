@@ -8,18 +8,18 @@ to that.
 """
 
 from cpython.pycapsule cimport PyCapsule_New
-from libc.math cimport INFINITY, ceil, ceilf, floor, floorf, rint, rintf, trunc, truncf
+from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from tensorbuf._kernels.rules cimport (
-    always_fits, brain_value, canonical, converted, e4m3_value, e5m2_value, finite, half_value, rounded_away,
+    always_fits, brain_value, converted, e4m3_value, e5m2_value, finite, half_value,
 )
 from tensorbuf._kernels.types cimport (
-    ADD, BFLOAT16, BOOL, CEIL, COMPLEX64, COMPLEX128, DIVIDE, FINITE, FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT16, FLOAT32,
-    FLOAT64, FLOOR, INT8, INT16, INT32, INT64, MODES, MULTIPLY, NEAREST, NEAREST_AWAY, SATURATE, SUBTRACT, TRUNCATE,
-    UINT8, UINT16, UINT32, UINT64, WRAP, Arithmetic, Bounds, Convert, Kernels, Scan, any_floating, brain, double_pair,
-    e4m3, e5m2, float_pair, floating, half, integer, number, signed_integer, small, source, target, truth,
+    BFLOAT16, BOOL, COMPLEX64, COMPLEX128, FINITE, FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT16, FLOAT32, FLOAT64, INT8, INT16,
+    INT32, INT64, MODES, SATURATE, UINT8, UINT16, UINT32, UINT64, WRAP, Bounds, Convert, Kernels, Scan, any_floating,
+    brain, double_pair, e4m3, e5m2, float_pair, floating, half, integer, number, signed_integer, small, source, target,
+    truth,
 )
 
 cdef enum:
@@ -149,70 +149,6 @@ cdef Py_ssize_t all_inside(const truth[::1] src, Py_ssize_t n, const Bounds *bou
     return n
 
 
-# ---------------------------------------------------------------- floating values to floating values
-
-cdef void rounding_toward_zero(const floating[::1] src, floating[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        dst[i] = truncf(src[i]) if floating is float else trunc(src[i])
-
-
-cdef void rounding_to_even(const floating[::1] src, floating[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        dst[i] = rintf(src[i]) if floating is float else rint(src[i])
-
-
-cdef void rounding_away(const floating[::1] src, floating[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        dst[i] = rounded_away(src[i])
-
-
-cdef void rounding_down(const floating[::1] src, floating[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        dst[i] = floorf(src[i]) if floating is float else floor(src[i])
-
-
-cdef void rounding_up(const floating[::1] src, floating[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        dst[i] = ceilf(src[i]) if floating is float else ceil(src[i])
-
-
-cdef void canonicalising(const floating[::1] src, floating[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        dst[i] = canonical(src[i])
-
-
-# ---------------------------------------------------------------- arithmetic, one IEEE operation a value
-
-cdef void multiplying(floating[::1] values, const floating[::1] operands, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        values[i] = values[i] * operands[i]
-
-
-cdef void adding(floating[::1] values, const floating[::1] operands, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        values[i] = values[i] + operands[i]
-
-
-cdef void subtracting(floating[::1] values, const floating[::1] operands, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        values[i] = values[i] - operands[i]
-
-
-cdef void dividing(floating[::1] values, const floating[::1] operands, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        values[i] = values[i] / operands[i]
-
-
 # ---------------------------------------------------------------- the table
 
 cdef Kernels kernels
@@ -260,19 +196,6 @@ cdef void enter_row(int row, source *from_type) noexcept:
     enter_pair(row, FLOAT8_E5M2, from_type, <e5m2 *> NULL)
 
 
-cdef void enter_floating(int column, floating *of_type) noexcept:
-    kernels.round[TRUNCATE][column] = <Convert> rounding_toward_zero[floating]
-    kernels.round[NEAREST][column] = <Convert> rounding_to_even[floating]
-    kernels.round[NEAREST_AWAY][column] = <Convert> rounding_away[floating]
-    kernels.round[FLOOR][column] = <Convert> rounding_down[floating]
-    kernels.round[CEIL][column] = <Convert> rounding_up[floating]
-    kernels.canonical[column] = <Convert> canonicalising[floating]
-    kernels.arithmetic[MULTIPLY][column] = <Arithmetic> multiplying[floating]
-    kernels.arithmetic[ADD][column] = <Arithmetic> adding[floating]
-    kernels.arithmetic[SUBTRACT][column] = <Arithmetic> subtracting[floating]
-    kernels.arithmetic[DIVIDE][column] = <Arithmetic> dividing[floating]
-
-
 enter_row(BOOL, <truth *> NULL)
 enter_row(INT8, <int8_t *> NULL)
 enter_row(UINT8, <uint8_t *> NULL)
@@ -291,7 +214,5 @@ enter_row(FLOAT8_E5M2, <e5m2 *> NULL)
 for mode in range(MODES):
     kernels.convert[mode][COMPLEX64][BOOL] = <Convert> truth_of_floats
     kernels.convert[mode][COMPLEX128][BOOL] = <Convert> truth_of_doubles
-enter_floating(0, <float *> NULL)
-enter_floating(1, <double *> NULL)
 
 table = PyCapsule_New(&kernels, "tensorbuf._kernels.Kernels", NULL)

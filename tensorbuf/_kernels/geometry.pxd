@@ -6,14 +6,13 @@ Axes are dropped, ordered and merged until a tile, the part of the memory that i
 from libc.stdint cimport int64_t, uint64_t
 
 from tensorbuf._kernels.blocks cimport magnitude
-from tensorbuf._kernels.types cimport Arithmetic, Bounds, Convert, Scan
+from tensorbuf._kernels.types cimport MOST_PARAMETERS, Arithmetic, Bounds, Convert, Program, Scan
 
 cdef enum:
     BLOCK = 1024            # items of a tile: four blocks of eight bytes an item stay in the L1 cache
     SQUARE = 32             # side of a tile whose fast axes differ in source and target
     MOST_AXES = 64          # numpy's own limit
     MOST_STEPS = 8
-    MOST_PARAMETERS = 3
     LONG_ROW = 64           # items from which a row is worth a kernel call of its own
 
 cdef struct Operand:
@@ -23,11 +22,15 @@ cdef struct Operand:
     bint swapped
     Py_ssize_t strides[MOST_AXES]
 
+# One of the three kernels; the other two are NULL. All but an operation, which works in place, yield items of `item`
+# bytes.
 cdef struct Step:
-    Convert convert         # NULL where the step is arithmetic
+    Convert convert
     int64_t nan
-    Arithmetic arithmetic
-    int parameter
+    Arithmetic operation
+    Program program
+    int parameter           # the operation's, the program's first
+    Py_ssize_t item
 
 cdef struct Plan:
     int rank
@@ -151,10 +154,11 @@ cdef inline void choose_tile(const Plan *plan, Tile *tile) noexcept nogil:
     tile.rows = 1
     if plan.scan == NULL and fast != tile.inner:
         tile.second = fast
-        tile.rows = min(plan.shape[fast], SQUARE)
+        tile.rows = min(plan.shape[fast], BLOCK // min(inner_size, SQUARE))
         tile.n = min(inner_size, BLOCK // tile.rows)
     elif (
-        plan.step_count == 1 and plan.scan == NULL and not plan.staged and (inner_size >= LONG_ROW or plan.rank == 1)
+        plan.step_count == 1 and plan.parameter_count == 0 and plan.scan == NULL and not plan.staged
+        and (inner_size >= LONG_ROW or plan.rank == 1)
         and row_ready(&plan.source, tile.inner) and row_ready(&plan.target, tile.inner)
     ):
         tile.n = inner_size

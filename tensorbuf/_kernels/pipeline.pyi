@@ -1,10 +1,10 @@
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 def processor_levels() -> tuple[str, ...]: ...
-def use(table: object) -> None: ...
+def use(convert_table: object, arithmetic_table: object) -> None: ...
+def has_reciprocals() -> bool: ...
 def convert(
     source: np.ndarray[Any, Any],
     source_code: int,
@@ -22,7 +22,9 @@ def apply(
     source: np.ndarray[Any, Any],
     source_code: int,
     wide: bool,
-    operations: Iterable[tuple[int, np.ndarray[Any, Any] | None]],
+    operations: list[tuple[int, np.ndarray[Any, Any] | None]],
+    reciprocals: list[np.ndarray[Any, Any]],
+    axis: int,
     target: np.ndarray[Any, Any],
     target_code: int,
     mode: int,
@@ -33,7 +35,8 @@ def first_outside_after(
     source: np.ndarray[Any, Any],
     source_code: int,
     wide: bool,
-    operations: Iterable[tuple[int, np.ndarray[Any, Any] | None]],
+    operations: list[tuple[int, np.ndarray[Any, Any] | None]],
+    axis: int,
     least: float,
     most: float,
     nan_fits: bool,
@@ -43,6 +46,7 @@ def look_up(
     source: np.ndarray[Any, Any],
     source_code: int,
     tables: np.ndarray[Any, Any],
+    axis: int,
     target: np.ndarray[Any, Any],
     target_code: int,
 ) -> None: ...

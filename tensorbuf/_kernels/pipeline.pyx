@@ -13,12 +13,13 @@ from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from tensorbuf._kernels.geometry cimport MOST_PARAMETERS, MOST_STEPS, Operand, Plan, Step
+from tensorbuf._kernels.geometry cimport MOST_STEPS, Operand, Plan, Step
 from tensorbuf._kernels.memory cimport aligned
 from tensorbuf._kernels.tiles cimport environment, environment_enter, environment_leave, run
 from tensorbuf._kernels.types cimport (
-    ARITHMETICS, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, SATURATE, TRUNCATE, UINT8, UINT16, UINT32, UINT64, Bounds,
-    Convert, Kernels, Scan, Span,
+    ADD, AFFINE, ARITHMETICS, DEQUANTIZE, DIVIDE, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MOST_PARAMETERS,
+    MULTIPLY, NEAREST, NORMALIZE, NORMALIZE_BY_RECIPROCALS, PROGRAMS, QUANTIZE, SATURATE, SCALE, SUBTRACT, TRUNCATE,
+    UINT8, UINT16, UINT32, UINT64, Arithmetics, Bounds, Convert, Kernels, Scan, Span,
 )
 
 cnp.import_array()
@@ -33,6 +34,7 @@ cdef enum:
 cdef const char[::1] _nothing = None
 
 cdef Kernels *kernels = NULL
+cdef Arithmetics *arithmetics = NULL
 
 cdef Py_ssize_t[17] ITEM_SIZES = [1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 1, 1, 8, 16]
 
@@ -42,10 +44,16 @@ def processor_levels():
     return ("baseline", "v3") if processor_has_v3() else ("baseline",)
 
 
-def use(table):
-    """Take the kernels of one level: the capsule that its module calls `table`."""
-    global kernels
-    kernels = <Kernels *> PyCapsule_GetPointer(table, "tensorbuf._kernels.Kernels")
+def use(convert_table, arithmetic_table):
+    """Take the kernels of one level: the capsules that its modules call `table`."""
+    global kernels, arithmetics
+    kernels = <Kernels *> PyCapsule_GetPointer(convert_table, "tensorbuf._kernels.Kernels")
+    arithmetics = <Arithmetics *> PyCapsule_GetPointer(arithmetic_table, "tensorbuf._kernels.Arithmetics")
+
+
+def has_reciprocals():
+    """Whether the level in use can normalise 8-bit values by reciprocals."""
+    return arithmetics.programs[NORMALIZE_BY_RECIPROCALS][2] != NULL
 
 
 cdef int _operand(Operand *operand, cnp.ndarray array, int code) except -1:
@@ -98,37 +106,93 @@ cdef void _scan_with(Plan *plan, Scan scan, const Bounds *bounds):
         stride *= plan.shape[axis]
 
 
-cdef void _add_convert(Plan *plan, Convert kernel, int64_t nan) noexcept:
-    plan.steps[plan.step_count].convert = kernel
-    plan.steps[plan.step_count].nan = nan
+cdef Step *_add_step(Plan *plan, int code) noexcept:
+    """A step, still without its kernel, that yields values of type `code`. No plan has as many as MOST_STEPS."""
+    cdef Step *step = &plan.steps[plan.step_count]
+    memset(step, 0, sizeof(Step))
+    step.item = ITEM_SIZES[code]
     plan.step_count += 1
+    return step
 
 
-cdef int _add_operations(Plan *plan, int source_code, bint wide, operations) except -1:
+cdef void _add_convert(Plan *plan, Convert kernel, int64_t nan, int code) noexcept:
+    cdef Step *step = _add_step(plan, code)
+    step.convert = kernel
+    step.nan = nan
+
+
+cdef int _program(int *numbers, int count) noexcept:
+    """The program that does these operations, or PROGRAMS."""
+    if count == 1 and numbers[0] == MULTIPLY:
+        return SCALE
+    if count == 2 and numbers[0] == MULTIPLY and numbers[1] == ADD:
+        return AFFINE
+    if count == 2 and numbers[0] == SUBTRACT and numbers[1] == MULTIPLY:
+        return DEQUANTIZE
+    if count == 3 and numbers[0] == DIVIDE and numbers[1] == SUBTRACT and numbers[2] == DIVIDE:
+        return NORMALIZE
+    if count == 3 and numbers[0] == DIVIDE and numbers[1] == ARITHMETICS + NEAREST and numbers[2] == ADD:
+        return QUANTIZE
+    return PROGRAMS
+
+
+cdef int _add_operations(Plan *plan, int source_code, bint wide, operations, reciprocals, int axis) except -1:
     """Steps to the arithmetic type, float32 or (`wide`) float64, and through `operations`.
 
-    Those are pairs: the number of an arithmetic operation and its operand, or ARITHMETICS plus the number of a rounding
-    and None.
+    Those are pairs: the number of an arithmetic operation and its parameter, or ARITHMETICS plus the number of a
+    rounding and None. `reciprocals` are those of the divisors where the program by reciprocals has been tried, else
+    empty. Whether the last step has left every NaN canonical.
     """
-    cdef int number
-    cdef Step *step
-    # Always a step, if only a copy: arithmetic changes its block in place.
-    _add_convert(plan, kernels.convert[SATURATE][source_code][FLOAT64 if wide else FLOAT32], 0)
+    cdef int numbers[MOST_STEPS]
+    cdef int count = 0, program, row, middle = FLOAT64 if wide else FLOAT32
+    if len(operations) > MOST_STEPS - 3 or len(reciprocals) + len(operations) > MOST_PARAMETERS:
+        raise SystemError("more operations than a plan has room for")
     for number, operand in operations:
-        if plan.step_count == MOST_STEPS - 1:
-            raise SystemError("more operations than a plan has room for")
-        if number >= ARITHMETICS:
-            _add_convert(plan, kernels.round[number - ARITHMETICS][wide], 0)
+        numbers[count] = number
+        count += 1
+        if operand is not None:
+            _add_parameter(plan, operand, middle, axis)
+    for operand in reciprocals:
+        _add_parameter(plan, operand, middle, axis)
+    program = NORMALIZE_BY_RECIPROCALS if reciprocals else _program(numbers, count)
+    row = 2 if source_code == UINT8 and not wide else 3 if source_code == INT8 and not wide else <int> wide
+    if row < 2 and (source_code != middle or program == PROGRAMS):
+        # Single operations change their block in place, so even values of that type are copied into one.
+        _add_convert(plan, kernels.convert[SATURATE][source_code][middle], 0, middle)
+    if program != PROGRAMS:
+        _add_step(plan, middle).program = arithmetics.programs[program][row]
+        return True
+    if row >= 2:
+        _add_convert(plan, kernels.convert[SATURATE][source_code][middle], 0, middle)
+    _add_singles(plan, numbers, count, wide)
+    return False
+
+
+cdef void _add_singles(Plan *plan, int *numbers, int count, bint wide) noexcept:
+    cdef int k, parameter = 0, middle = FLOAT64 if wide else FLOAT32
+    cdef Step *step
+    for k in range(count):
+        if numbers[k] >= ARITHMETICS:
+            _add_convert(plan, arithmetics.round[numbers[k] - ARITHMETICS][wide], 0, middle)
             continue
-        if plan.parameter_count == MOST_PARAMETERS:
-            raise SystemError("more parameters than a plan has room for")
-        step = &plan.steps[plan.step_count]
-        step.convert = NULL
-        step.arithmetic = kernels.arithmetic[number][wide]
-        step.parameter = plan.parameter_count
-        _operand(&plan.parameters[plan.parameter_count], operand, FLOAT64 if wide else FLOAT32)
-        plan.parameter_count += 1
-        plan.step_count += 1
+        step = _add_step(plan, middle)
+        step.operation = arithmetics.single[numbers[k]][wide]
+        step.parameter = parameter
+        parameter += 1
+
+
+cdef int _add_parameter(Plan *plan, cnp.ndarray values, int code, int axis) except -1:
+    """A rank-1 array of one value, or of one for each place on `axis`; of more than one axis the first counts."""
+    cdef int k
+    cdef Operand *operand = &plan.parameters[plan.parameter_count]
+    _operand(operand, values, code)
+    cdef Py_ssize_t stride = operand.strides[0]
+    cdef Py_ssize_t count = cnp.PyArray_DIMS(values)[0]
+    if count > 1 and (axis >= plan.rank or count != plan.shape[axis]):
+        raise SystemError("a parameter does not have one value for each place on its axis")
+    for k in range(plan.rank):
+        operand.strides[k] = stride if k == axis and count > 1 else 0
+    plan.parameter_count += 1
     return 0
 
 
@@ -146,14 +210,19 @@ cdef Bounds _bounds(int code, least, most, bint nan_fits, bint infinity_fits):
     return bounds
 
 
+cdef Py_ssize_t _run(Plan *plan) noexcept nogil:
+    # The one place that the tiles are compiled into.
+    return run(plan)
+
+
 cdef Py_ssize_t _execute(Plan *plan, Py_ssize_t size):
     cdef Py_ssize_t passed
     if size == 0:
         return 0
     if size < WITHOUT_GIL:
-        return run(plan)
+        return _run(plan)
     with nogil:
-        passed = run(plan)
+        passed = _run(plan)
     return passed
 
 
@@ -167,14 +236,17 @@ def convert(
     """
     cdef Plan plan
     cdef bint wide = source_code == FLOAT64
+    cdef int middle = FLOAT64 if wide else FLOAT32
     _open(&plan, source, source_code)
     _write_to(&plan, target, target_code)
     plan.staged = staged
     if rounding == TRUNCATE:
-        _add_convert(&plan, kernels.convert[mode][source_code][target_code], nan)
+        _add_convert(&plan, kernels.convert[mode][source_code][target_code], nan, target_code)
     else:
-        _add_operations(&plan, source_code, wide, ((ARITHMETICS + rounding, None),))
-        _add_convert(&plan, kernels.convert[mode][FLOAT64 if wide else FLOAT32][target_code], nan)
+        if source_code != middle:
+            _add_convert(&plan, kernels.convert[SATURATE][source_code][middle], 0, middle)
+        _add_convert(&plan, arithmetics.round[rounding][wide], 0, middle)
+        _add_convert(&plan, kernels.convert[mode][middle][target_code], nan, target_code)
     _execute(&plan, cnp.PyArray_SIZE(source))
 
 
@@ -188,51 +260,55 @@ def first_outside(cnp.ndarray source not None, int source_code, least, most, bin
 
 
 def apply(
-    cnp.ndarray source not None, int source_code, bint wide, operations, cnp.ndarray target not None, int target_code,
-    int mode, int64_t nan, bint staged,
+    cnp.ndarray source not None, int source_code, bint wide, list operations, list reciprocals,
+    int axis, cnp.ndarray target not None, int target_code, int mode, int64_t nan, bint staged,
 ):
     """Convert `source` to the arithmetic type, do the operations, convert into `target`; one pass.
 
-    Each operation's operand is an array of the arithmetic type and of the source's shape (broadcast by strides).
+    Parameters and reciprocals are rank-1 arrays of the arithmetic type: of one value, or one for each place on `axis`.
     """
     cdef Plan plan
     cdef int middle = FLOAT64 if wide else FLOAT32
-    cdef Convert last = kernels.canonical[wide] if target_code == middle else kernels.convert[mode][middle][target_code]
+    cdef bint canonical
     _open(&plan, source, source_code)
     _write_to(&plan, target, target_code)
     plan.staged = staged
-    _add_operations(&plan, source_code, wide, operations)
-    _add_convert(&plan, last, nan)
+    canonical = _add_operations(&plan, source_code, wide, operations, reciprocals, axis)
+    if target_code != middle:
+        _add_convert(&plan, kernels.convert[mode][middle][target_code], nan, target_code)
+    elif not canonical:
+        _add_convert(&plan, arithmetics.canonical[wide], 0, middle)
     _execute(&plan, cnp.PyArray_SIZE(source))
 
 
 def first_outside_after(
-    cnp.ndarray source not None, int source_code, bint wide, operations, least, most, bint nan_fits, bint infinity_fits
+    cnp.ndarray source not None, int source_code, bint wide, list operations, int axis, least, most, bint nan_fits, bint
+    infinity_fits
 ):
     """`first_outside` of what `apply` would convert into its target."""
     cdef Plan plan
     cdef int middle = FLOAT64 if wide else FLOAT32
     cdef Bounds bounds = _bounds(middle, least, most, nan_fits, infinity_fits)
     _open(&plan, source, source_code)
-    _add_operations(&plan, source_code, wide, operations)
+    _add_operations(&plan, source_code, wide, operations, [], axis)
     _scan_with(&plan, kernels.scan[middle], &bounds)
     return _execute(&plan, cnp.PyArray_SIZE(source))
 
 
 def look_up(
-    cnp.ndarray source not None, int source_code, cnp.ndarray tables not None, cnp.ndarray target not None,
+    cnp.ndarray source not None, int source_code, cnp.ndarray tables not None, int axis, cnp.ndarray target not None,
     int target_code,
 ):
     """Give every byte of `source` the item that its table has for it.
 
-    `tables` has the source's shape (broadcast by strides): at each place the first of the 256 items, of the target's
-    dtype and byte order, that lie there one after the other.
+    `tables` has the target's dtype and byte order, and shape (1, 256), or (d, 256) for the d places on `axis`.
     """
     cdef Plan plan
+    if cnp.PyArray_NDIM(tables) != 2 or cnp.PyArray_DIMS(tables)[1] != 256 or not cnp.PyArray_IS_C_CONTIGUOUS(tables):
+        raise SystemError("tables must be rows of 256 items, one after the other")
     _open(&plan, source, source_code)
     _write_to(&plan, target, target_code)
-    _operand(&plan.parameters[0], tables, target_code)
-    plan.parameter_count = 1
+    _add_parameter(&plan, tables, target_code, axis)
     plan.mapped = True
     _execute(&plan, cnp.PyArray_SIZE(source))
 

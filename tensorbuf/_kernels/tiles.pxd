@@ -9,9 +9,9 @@ from libc.string cimport memcpy, memset
 
 from tensorbuf._kernels.blocks cimport load_words, map_words, store_words, swap_words
 from tensorbuf._kernels.geometry cimport (
-    MOST_AXES, MOST_PARAMETERS, Blocks, Operand, Plan, Tile, arrange, choose_tile,
+    LONG_ROW, MOST_AXES, Blocks, Operand, Plan, Step, Tile, arrange, choose_tile, row_ready,
 )
-from tensorbuf._kernels.types cimport Span, double_pair
+from tensorbuf._kernels.types cimport MOST_PARAMETERS, Span, double_pair
 
 cdef extern from "environment.h":
     ctypedef struct environment:
@@ -73,10 +73,10 @@ cdef inline void swap(Py_ssize_t item, char *block, Py_ssize_t n) noexcept nogil
         swap_words(<double_pair *> block, n)
 
 
-cdef inline char *parameter_block(
+cdef inline void load_parameter(
     const Plan *plan, const Tile *tile, Blocks *blocks, int k, const char *data, Py_ssize_t n, Py_ssize_t rows
 ) noexcept nogil:
-    """The block with parameter `k` for a tile; loaded anew only where the tile before had other values."""
+    """Fill the block of parameter `k` for a tile, unless it has the same values from the tile before."""
     cdef const Operand *operand = &plan.parameters[k]
     cdef Py_ssize_t row_stride = operand.strides[tile.second] if tile.second >= 0 else 0
     if blocks.loaded[k] != data or blocks.loaded_n[k] != n or blocks.loaded_rows[k] < rows:
@@ -84,7 +84,6 @@ cdef inline char *parameter_block(
         blocks.loaded[k] = data
         blocks.loaded_n[k] = n
         blocks.loaded_rows[k] = rows
-    return <char *> blocks.parameter[k]
 
 
 cdef inline void map_tile(
@@ -116,6 +115,27 @@ cdef inline void map_tile(
             advance(plan, at, tile.second, 1)
 
 
+cdef inline void run_step(
+    const Step *step, char *values, char *result, Blocks *blocks, Py_ssize_t skipped, Py_ssize_t n
+) noexcept nogil:
+    """One kernel over `n` values; `skipped` bytes of each parameter's block belong to values before them."""
+    cdef Span src, dst, parameters
+    src.shape[0] = dst.shape[0] = parameters.shape[0] = n
+    src.data = values
+    dst.data = result
+    if step.convert != NULL:
+        step.convert(src, dst, n, step.nan)
+    elif step.operation != NULL:
+        parameters.data = <char *> blocks.parameter[step.parameter] + skipped
+        step.operation(src, parameters, n)
+    else:
+        parameters.data = <char *> blocks.parameter[0] + skipped
+        parameters.shape[0] = MOST_PARAMETERS
+        parameters.shape[1] = n
+        parameters.strides[0] = sizeof(blocks.parameter[0])
+        step.program(src, dst, parameters, n)
+
+
 cdef inline Py_ssize_t run_tile(
     const Plan *plan, const Tile *tile, Blocks *blocks, const Py_ssize_t *corner, Py_ssize_t n, Py_ssize_t rows
 ) noexcept nogil:
@@ -127,37 +147,50 @@ cdef inline Py_ssize_t run_tile(
     cdef const Operand *target = &plan.target
     cdef Py_ssize_t source_rows = source.strides[tile.second] if tile.second >= 0 else 0
     cdef Py_ssize_t target_rows = target.strides[tile.second] if tile.second >= 0 else 0
+    cdef Py_ssize_t stride = target.strides[tile.inner]
     cdef char *into = target.data + corner[1]
-    cdef bint write_through = lies_as_block(target, target.strides[tile.inner], target_rows, n, rows)
-    cdef int k
-    cdef Span values, result, operand
+    cdef char *values = source.data + corner[0]
+    cdef char *result
+    cdef Py_ssize_t item = source.item
+    cdef int k, last = plan.step_count - 1
+    cdef Py_ssize_t row
+    cdef Span scanned
     if plan.mapped:
         map_tile(plan, tile, corner, n, rows)
         return n * rows
-    if plan.scan != NULL:
-        write_through = False
-    values.shape[0] = result.shape[0] = operand.shape[0] = n * rows
-    values.data = source.data + corner[0]
+    for k in range(plan.parameter_count):
+        load_parameter(plan, tile, blocks, k, plan.parameters[k].data + corner[2 + k], n, rows)
     if plan.staged or not lies_as_block(source, source.strides[tile.inner], source_rows, n, rows):
-        load(source, values.data, source.strides[tile.inner], source_rows, n, rows, <char *> blocks.first)
-        values.data = <char *> blocks.first
+        load(source, values, source.strides[tile.inner], source_rows, n, rows, <char *> blocks.first)
+        values = <char *> blocks.first
     for k in range(plan.step_count):
-        if plan.steps[k].convert == NULL:
-            operand.data = parameter_block(
-                plan, tile, blocks, plan.steps[k].parameter,
-                plan.parameters[plan.steps[k].parameter].data + corner[2 + plan.steps[k].parameter], n, rows,
-            )
-            plan.steps[k].arithmetic(values, operand, n * rows)
+        if k == last and plan.scan == NULL:
+            break
+        if plan.steps[k].operation != NULL:
+            run_step(&plan.steps[k], values, values, blocks, 0, n * rows)
             continue
-        result.data = <char *> blocks.other if values.data == <char *> blocks.first else <char *> blocks.first
-        if write_through and k == plan.step_count - 1:
-            result.data = into
-        plan.steps[k].convert(values, result, n * rows, plan.steps[k].nan)
-        values.data = result.data
+        result = <char *> blocks.other if values == <char *> blocks.first else <char *> blocks.first
+        run_step(&plan.steps[k], values, result, blocks, 0, n * rows)
+        values = result
+        item = plan.steps[k].item
     if plan.scan != NULL:
-        return plan.scan(values, n * rows, &plan.bounds)
-    if not write_through:
-        store(target, values.data, target.strides[tile.inner], target_rows, n, rows, into)
+        scanned.data = values
+        scanned.shape[0] = n * rows
+        return plan.scan(scanned, n * rows, &plan.bounds)
+    if last < 0:
+        store(target, values, stride, target_rows, n, rows, into)
+    elif lies_as_block(target, stride, target_rows, n, rows):
+        run_step(&plan.steps[last], values, into, blocks, 0, n * rows)
+    elif row_ready(target, tile.inner) and n >= LONG_ROW:
+        for row in range(rows):
+            run_step(
+                &plan.steps[last], values + row * n * item, into + row * target_rows, blocks,
+                row * n * plan.parameters[0].item, n,
+            )
+    else:
+        result = <char *> blocks.other if values == <char *> blocks.first else <char *> blocks.first
+        run_step(&plan.steps[last], values, result, blocks, 0, n * rows)
+        store(target, result, stride, target_rows, n, rows, into)
     return n * rows
 
 

@@ -120,11 +120,12 @@ ctypedef fused target:
 
 # A typed memoryview as C sees it. Every memoryview is this one struct whatever its item type, so the driver can point
 # it at memory that nobody has to acquire, and a table of kernels can hold all types. Kernels are handed their length
-# beside it and read `data` only; builds with bounds checks also read `shape`.
+# beside it and read `data` only, and the stride between rows; builds with bounds checks also read `shape`.
 cdef extern from *:
     ctypedef struct Span "__Pyx_memviewslice":
         char *data
         Py_ssize_t shape[8]
+        Py_ssize_t strides[8]
 
 cdef struct Bounds:
     # The least and the largest source value that fit, both inclusive; of the three forms each source type reads its
@@ -157,11 +158,27 @@ cdef enum:
     MULTIPLY, ADD, SUBTRACT, DIVIDE
     ARITHMETICS
 
-# All kernels of one instruction-set level. The second index of `round` and `arithmetic` is 0 for float32, 1 for
-# float64.
+# Programs: sequences of operations that one loop carries out.
+cdef enum:
+    SCALE, AFFINE, NORMALIZE, QUANTIZE, DEQUANTIZE, NORMALIZE_BY_RECIPROCALS
+    PROGRAMS
+
+cdef enum:
+    MOST_PARAMETERS = 5
+
+# source, destination, parameters (a row for each, in the order in which the operations use them), length
+ctypedef void (*Program)(Span, Span, Span, Py_ssize_t) noexcept nogil
+
+# The kernels of one instruction-set level: conversions, which convert.pyx has, and arithmetic, which arithmetic.pyx
+# has.
 cdef struct Kernels:
     Convert convert[MODES][17][REAL_TYPES]      # [mode][source][target]; the complex sources have BOOL only
     Scan scan[REAL_TYPES]
+
+# The second index of the first three is 0 for float32, 1 for float64; that of a program has the 8-bit sources uint8
+# and int8 behind.
+cdef struct Arithmetics:
     Convert round[ROUNDINGS][2]
     Convert canonical[2]                        # a copy in which every NaN is the canonical one
-    Arithmetic arithmetic[ARITHMETICS][2]
+    Arithmetic single[ARITHMETICS][2]
+    Program programs[PROGRAMS][4]               # NULL where there is none
