@@ -156,6 +156,9 @@ cdef inline void choose_tile(const Plan *plan, Tile *tile) noexcept nogil:
         tile.second = fast
         tile.rows = min(plan.shape[fast], BLOCK // min(inner_size, SQUARE))
         tile.n = min(inner_size, BLOCK // tile.rows)
+        if LONG_ROW < tile.n < inner_size:
+            # Whole cache lines: the next tile's rows begin where these end.
+            tile.n -= tile.n % LONG_ROW
     elif (
         plan.step_count == 1 and plan.parameter_count == 0 and plan.scan == NULL and not plan.staged
         and (inner_size >= LONG_ROW or plan.rank == 1)
