@@ -1,4 +1,4 @@
-"""NdArray's calls beside numpy's, in one run. Exits 1 if a limit is passed. (What is copied out: rows 13 and 15 of run.py.)"""
+"""NdArray's calls beside numpy's, in one run. Exits 1 if a limit is passed. Rows 13 and 15 of run.py copy out."""
 
 import argparse
 import sys

@@ -254,7 +254,7 @@ def _is_scalar(value: Any) -> bool:
 
 
 def _coordinates(listed: Any) -> np.ndarray[Any, Any]:
-    """A new read-only int64 vector of coordinates; those beyond 64 bits become a limit, which no axis reaches."""
+    """An int64 vector of coordinates; those beyond 64 bits become a limit, which no axis reaches."""
     if hasattr(listed, "__array__"):
         array = np.array(listed)
         if array.ndim != 1:
@@ -263,6 +263,4 @@ def _coordinates(listed: Any) -> np.ndarray[Any, Any]:
     if not isinstance(listed, np.ndarray):
         most = sys.maxsize
         listed = [max(-most, min(check_integer(c, "a coordinate"), most)) for c in listed]
-    coordinates = np.array(listed, np.int64)
-    coordinates.flags.writeable = False
-    return coordinates
+    return np.array(listed, np.int64)

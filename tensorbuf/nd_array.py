@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-from typing import Any, Self, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex, cast
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from tensorbuf.memory import ShapeLike, check_shape, let_go, releasing
 from tensorbuf.sequence import NdArraySequence
 from tensorbuf.source import array_of, memory_of, register
 from tensorbuf.view import View, copy_elements
+
+if TYPE_CHECKING:
+    from tensorbuf.data_buffer import DataBuffer
 
 __all__ = ["NdArray"]
 
@@ -178,7 +181,7 @@ class NdArray(View):
             raise ShapeError(f"shape {wanted} needs {math.prod(wanted)} elements, shape {self.shape} has {self.size}")
         return self._reshaped(wanted)
 
-    def copy_to(self, dst: Any) -> Self:
+    def copy_to(self, dst: NdArray | DataBuffer) -> Self:
         """Copies all elements, in row-major order, to an array or a buffer.
 
         Parameters
@@ -215,7 +218,7 @@ class NdArray(View):
         dst._receive(self)
         return self
 
-    def copy_from(self, src: Any) -> Self:
+    def copy_from(self, src: DataBuffer) -> Self:
         """Copies the first `size` elements of a buffer into this array, in row-major order.
 
         Parameters
@@ -244,11 +247,11 @@ class NdArray(View):
         src._give(self)
         return self
 
-    def read(self, dst: Any) -> Self:
+    def read(self, dst: DataBuffer) -> Self:
         """`copy_to` of a buffer, by its older name."""
         return self.copy_to(dst)
 
-    def write(self, src: Any) -> Self:
+    def write(self, src: DataBuffer) -> Self:
         """`copy_from`, by its older name."""
         return self.copy_from(src)
 

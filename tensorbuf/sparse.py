@@ -129,7 +129,7 @@ class SparseNdArray(NdArray):
         0."""
         coo = m.tocoo(copy=True)
         coo.sum_duplicates()
-        return cls(np.stack([coo.row, coo.col], axis=1), coo.data, coo.shape)
+        return cls(np.stack(coo.coords, axis=1), coo.data, coo.shape)
 
     def to_scipy(self) -> Any:
         """A ``scipy.sparse.coo_array`` of the same elements.

@@ -145,8 +145,8 @@ cdef int make(Plan *plan, cnp.ndarray view, tuple tables) except -1:
         if entry.count == 1:
             plan.view += entry.table[0] * entry.stride if entry.table else 0
             continue
-        last = &plan.axes[plan.rank - 1]
-        if plan.rank and not last.table and not entry.table and last.stride == entry.count * entry.stride:
+        last = &plan.axes[plan.rank - 1] if plan.rank else NULL
+        if last and not last.table and not entry.table and last.stride == entry.count * entry.stride:
             last.count *= entry.count
             last.stride = entry.stride
         else:

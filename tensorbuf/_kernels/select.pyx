@@ -18,8 +18,8 @@ cdef class Selector:
     """What to keep of one axis: a frozen record, made by the functions of `tensorbuf.index`.
 
     `arguments` are those of the function that made it; None stands for the coordinates. A run has the bounds `start`
-    and `end` (None where it is open), a point is its `start`. `coordinates`, an int64 vector that nobody else writes,
-    is the list of a listed one.
+    and `end` (None where it is open), a point is its `start`. `coordinates`, a read-only int64 vector, is
+    the list of a listed one, which is *copied*.
     """
 
     def __cinit__(
@@ -36,10 +36,13 @@ cdef class Selector:
         self.end = _bound(end, PY_SSIZE_T_MIN if self.step < 0 else PY_SSIZE_T_MAX)
         self.count = PyNumber_AsSsize_t(count, NULL)
         self.block = PyNumber_AsSsize_t(block, NULL)
-        self.coordinates = coordinates
         self.least, self.greatest = 0, -1
-        if coordinates is not None and coordinates.size:
-            self.least, self.greatest = coordinates.min(), coordinates.max()
+        if coordinates is not None:
+            # Tables are read by pointer: what a pickle brings is brought to this form too.
+            self.coordinates = np.array(coordinates, np.int64, ndmin=1, order="C")
+            self.coordinates.flags.writeable = False
+            if self.coordinates.size:
+                self.least, self.greatest = self.coordinates.min(), self.coordinates.max()
 
     @property
     def arguments(self):
