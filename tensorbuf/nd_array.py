@@ -326,7 +326,7 @@ def _made(x: Any, dtype: np.dtype[Any] | None, copy: bool | None) -> NdArray:
 
 def _unpickled(bits: Array, dtype: np.dtype[Any], read_only: bool, element_type: type | None) -> NdArray:
     # The bits of a user-defined dtype came as integers; numpy may have brought others to native order.
-    array = bits if same_dtype(bits.dtype, dtype) else bits.view(dtype)
+    array = bits.astype(dtype, copy=False) if same_dtype(bits.dtype, dtype) else bits.view(dtype)
     array.flags.writeable = array.flags.writeable and not read_only
     return NdArray._wrap(array, element_type=element_type)
 
