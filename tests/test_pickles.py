@@ -69,5 +69,5 @@ def test_large_memory_is_not_copied():
 def test_sparse_arrays():
     sparse = SparseNdArray.from_dense(NdArray([0, 1, 0, 2]))
     back = pickle.loads(pickle.dumps(sparse, 5))
-    assert type(back) is SparseNdArray
+    assert type(back) is type(sparse)
     assert back == sparse
