@@ -37,7 +37,8 @@ export PYTHONSAFEPATH := 1
 # The build calls meson, ninja and cython by name.
 export PATH := $(venv)/bin:$(PATH)
 
-.PHONY: demo test test-suite test-levels proof test-checks sanitize sanitize-suite sanitize-planted dist dev lint style types docs bench bench-table curves bench-curves install
+.PHONY: demo test test-suite test-levels test-interop interop-suite proof test-checks sanitize sanitize-suite sanitize-planted \
+  dist dev lint style types docs bench bench-table curves bench-curves install
 .DELETE_ON_ERROR:
 
 demo: install
