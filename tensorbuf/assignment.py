@@ -11,7 +11,7 @@ from tensorbuf.equality import same_dtype
 from tensorbuf.errors import ConversionError, ShapeError
 from tensorbuf.source import Source, array_of, memory_of
 
-__all__ = ["assigned", "assigned_objects", "assigned_scalar", "check_object"]
+__all__ = ["assigned", "assigned_objects", "assigned_scalar", "check_class", "check_object"]
 
 Array = np.ndarray[Any, Any]
 
@@ -85,6 +85,13 @@ def _object_memory(source: Any) -> Array:
     if not array.dtype.hasobject:
         raise TypeError(f"elements that are objects take an object array, got {array.dtype}")
     return array
+
+
+def check_class(kind: Any) -> type:
+    """`kind`, if it is a class; else TypeError."""
+    if not isinstance(kind, type):
+        raise TypeError(f"the type of an array's objects is a class, got {kind!r}")
+    return kind
 
 
 def check_object(value: Any, kind: type) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import Any, Self, SupportsIndex
 
@@ -17,6 +16,7 @@ from tensorbuf.shape import check_integer
 from tensorbuf.source import memory_of
 from tensorbuf.storage import MemoryStorage, Storage
 from tensorbuf.typed_access import TypedAccess
+from tensorbuf.view import shown_values
 from tensorbuf.visitor import DataStorageVisitor
 from tensorbuf.window import DataBufferWindow
 
@@ -24,7 +24,6 @@ __all__ = ["DataBuffer"]
 
 Array = np.ndarray[Any, Any]
 
-_SHOWN_VALUES = 8
 _BYTES = {np.dtype(np.int8), np.dtype(np.uint8)}
 
 
@@ -265,9 +264,8 @@ class DataBuffer(TypedAccess, Exporter):
         return all_equal(self._storage.values(), other._storage.values())
 
     def __repr__(self) -> str:
-        shown = [*map(repr, self._part(0, min(self.size, _SHOWN_VALUES)).values().tolist())]
-        dots = ["..."] if self.size > _SHOWN_VALUES else []
-        return f"DataBuffer(size={self.size}, dtype={self.dtype}, values=[{', '.join(itertools.chain(shown, dots))}])"
+        values = shown_values(map(self.get_object, range(self.size)), self.size)
+        return f"DataBuffer(size={self.size}, dtype={self.dtype}, values={values})"
 
     def _part(self, start: int, count: int) -> Storage:
         return self._storage.part(start, count)

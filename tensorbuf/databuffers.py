@@ -11,6 +11,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
+from tensorbuf.assignment import check_class
 from tensorbuf.data_buffer import DataBuffer
 from tensorbuf.errors import ShapeError
 from tensorbuf.java_types import JAVA_TYPES
@@ -90,7 +91,7 @@ def of_bits(n: SupportsIndex) -> DataBuffer:
 
 def of_objects(type: type, n: SupportsIndex) -> DataBuffer:
     """A buffer of `n` elements that are None, as at first, or instances of `type`. A negative `n`: ShapeError."""
-    return _zeros(np.dtype(object), n, type)
+    return _zeros(np.dtype(object), n, check_class(type))
 
 
 def of_bytes(n: SupportsIndex) -> DataBuffer:

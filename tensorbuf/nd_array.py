@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import math
 from typing import TYPE_CHECKING, Any, Self, SupportsIndex, cast
 
@@ -18,7 +17,7 @@ from tensorbuf.errors import ShapeError
 from tensorbuf.memory import ShapeLike, check_shape, let_go, releasing
 from tensorbuf.sequence import NdArraySequence
 from tensorbuf.source import array_of, memory_of, register
-from tensorbuf.view import View, copy_elements
+from tensorbuf.view import View, copy_elements, shown_values
 
 if TYPE_CHECKING:
     from tensorbuf.data_buffer import DataBuffer
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["NdArray"]
 
 Array = np.ndarray[Any, Any]
-
-_SHOWN_VALUES = 8
 
 
 class NdArray(View):
@@ -265,9 +262,8 @@ class NdArray(View):
         return all_equal(self._values(), other._values())
 
     def __repr__(self) -> str:
-        values = [*map(repr, itertools.islice(self.stream_of_objects(), _SHOWN_VALUES))]
-        shown = ", ".join(values if self.size <= _SHOWN_VALUES else [*values, "..."])
-        return f"{type(self).__name__}(shape={self.shape}, dtype={self.dtype}, values=[{shown}])"
+        values = shown_values(self.stream_of_objects(), self.size)
+        return f"{type(self).__name__}(shape={self.shape}, dtype={self.dtype}, values={values})"
 
     def __copy__(self) -> NdArray:
         return NdArray._wrap(self._read(), element_type=self._element_type)

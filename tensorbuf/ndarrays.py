@@ -14,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from tensorbuf import memory
+from tensorbuf.assignment import check_class
 from tensorbuf.data_buffer import DataBuffer
 from tensorbuf.dtypes import DTypeLike, native_dtype
 from tensorbuf.errors import ShapeError
@@ -66,7 +67,7 @@ def zeros(shape: ShapeLike, dtype: DTypeLike) -> NdArray:
 
 def of_objects(type: type, shape: ShapeLike) -> NdArray:
     """A new array of elements that are None, as at first, or instances of `type`."""
-    return NdArray._wrap(memory.zeros(check_shape(shape), np.dtype(object)), element_type=type)
+    return NdArray._wrap(memory.zeros(check_shape(shape), np.dtype(object)), element_type=check_class(type))
 
 
 def scalar_of(v: Any, dtype: DTypeLike = None) -> NdArray:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+import reprlib
+from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -19,9 +20,13 @@ from tensorbuf.errors import RankError, ReadOnlyError, ShapeError
 from tensorbuf.memory import empty
 from tensorbuf.shape import Shape, check_integer, coordinates, reshaped_strides, shape_of_dims
 
-__all__ = ["View", "copy_elements"]
+__all__ = ["View", "copy_elements", "shown_values"]
 
 Array = np.ndarray[Any, Any]
+
+_SHOWN_VALUES = 8
+_SHORT = reprlib.Repr()
+_SHORT.maxother = _SHORT.maxstring = _SHORT.maxlong = 50
 
 
 class View(Indexed, Exports):
@@ -198,6 +203,12 @@ class View(Indexed, Exports):
 
     def _refuse_write(self) -> NoReturn:
         raise ReadOnlyError("the array is read-only; write to a copy of it")
+
+
+def shown_values(values: Iterable[Any], size: int) -> str:
+    """The first of `size` values for a repr, which stays short whatever they are."""
+    shown = [_SHORT.repr(value) for value in itertools.islice(values, _SHOWN_VALUES)]
+    return f"[{', '.join(shown if size <= _SHOWN_VALUES else [*shown, '...'])}]"
 
 
 def copy_elements(source: View, target: View) -> None:

@@ -120,6 +120,8 @@ def test_equality():
 
 
 def test_repr_is_bounded():
+    assert len(repr(NdArray(["x" * 10**6] * 20))) < 700
+    assert repr(NdArray([])) == "DoubleNdArray(shape=(0,), dtype=float64, values=[])"
     text = repr(NdArray._wrap(np.arange(10**6, dtype=np.float32)))
     assert text == "FloatNdArray(shape=(1000000,), dtype=float32, values=[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, ...])"
 
@@ -417,6 +419,8 @@ def test_square_brackets():
     assert array[()] == array
     assert ndarrays.scalar_of(3)[()] == 3
     assert ndarrays.scalar_of(3)[...].rank == 0
+    array[0, 0] = np.array(7, np.int32)
+    assert array[0, 0] == 7
     array[1] = [0] * 6
     array[0, ::2] = (7, 8, 9)
     assert array[:2].tolist() == [[7, 105, 8, 3, 9, 5], [0] * 6]
@@ -439,6 +443,9 @@ def test_square_brackets():
         (0, 1, ShapeError),
         (0, [1, 2], ShapeError),
         ((0, 0), 1.5, TypeError),
+        ((0, 0), [1], ShapeError),
+        ((0, 0), np.array(7), TypeError),
+        ((0, 0), None, TypeError),
         ((slice(None), 0), np.zeros(4), TypeError),
     ]:
         with pytest.raises(error):

@@ -65,6 +65,8 @@ def test_zeros():
 def test_objects_keep_their_type():
     array = ndarrays.of_objects(str, (2, 2))
     assert array.tolist() == [[None, None], [None, None]]
+    with pytest.raises(TypeError):
+        ndarrays.of_objects("str", 2)
     array.set_object("a", 0, 0).set([["b", None]][0], 1)
     for view in (array, array.slice(ix.flip()), array.get(1), array.get(1, 1), array[::-1], array.slice(ix.seq(1, 0))):
         with pytest.raises(TypeError):

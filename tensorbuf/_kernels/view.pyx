@@ -123,7 +123,8 @@ cdef class Indexed(Exporter):
             self._refuse_write()
         if not _is_plain(items):
             items = self._plain_items(items)
-        if self._is_scalar_key(items):
+        cdef cnp.dtype dtype = (<cnp.ndarray>self._array).descr
+        if self._is_scalar_key(items) and (PyDataType_REFCHK(dtype) or fits_as_it_is(value, dtype)):
             self._store(self._enter(items, <int>len(items), True), value)
         else:
             self._select(items, True).set(value)
