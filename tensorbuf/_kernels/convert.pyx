@@ -22,6 +22,15 @@ from tensorbuf._kernels.types cimport (
     truth,
 )
 
+cdef extern from "hot.h":
+    Py_ssize_t hot_float_uint8(const float *src, uint8_t *dst, Py_ssize_t n) noexcept nogil
+    Py_ssize_t hot_float_int8(const float *src, int8_t *dst, Py_ssize_t n) noexcept nogil
+    Py_ssize_t hot_int32_uint8(const int32_t *src, uint8_t *dst, Py_ssize_t n) noexcept nogil
+    Py_ssize_t hot_int32_int8(const int32_t *src, int8_t *dst, Py_ssize_t n) noexcept nogil
+    Py_ssize_t hot_float_half(const float *src, uint16_t *dst, Py_ssize_t n) noexcept nogil
+    Py_ssize_t hot_half_float(const uint16_t *src, float *dst, Py_ssize_t n) noexcept nogil
+    Py_ssize_t hot_float_brain(const float *src, uint16_t *dst, Py_ssize_t n) noexcept nogil
+
 cdef enum:
     STRETCH = 512
 
@@ -53,6 +62,26 @@ cdef inline target one(source x, target like, int mode) noexcept nogil:
         return converted(x, like, mode == WRAP)
 
 
+cdef inline Py_ssize_t hot(const source *src, target *dst, Py_ssize_t n, int64_t nan) noexcept nogil:
+    """How many values, from the first on, a function of hot.h has converted; nearly all of them where there is one."""
+    if source is float and target is half:
+        return hot_float_half(src, <uint16_t *> dst, n)
+    elif source is float and target is brain:
+        return hot_float_brain(src, <uint16_t *> dst, n)
+    elif source is half and target is float:
+        return hot_half_float(<const uint16_t *> src, dst, n)
+    elif source is int32_t and target is uint8_t:
+        return hot_int32_uint8(src, dst, n)
+    elif source is int32_t and target is int8_t:
+        return hot_int32_int8(src, dst, n)
+    elif source is float and target is uint8_t:
+        return hot_float_uint8(src, dst, n) if nan == 0 else 0
+    elif source is float and target is int8_t:
+        return hot_float_int8(src, dst, n) if nan == 0 else 0
+    else:
+        return 0
+
+
 cdef void saturating(const source[::1] src, target[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
     cdef Py_ssize_t i
     cdef target like = dst[0]
@@ -61,7 +90,7 @@ cdef void saturating(const source[::1] src, target[::1] dst, Py_ssize_t n, int64
     else:
         if target in integer:
             like = <target> nan
-        for i in range(n):
+        for i in range(hot(&src[0], &dst[0], n, nan), n):
             dst[i] = one(src[i], like, SATURATE)
 
 
