@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from tensorbuf.cli import demo_picture, demo_speed
 from tensorbuf.cli.images import read_image
-from tensorbuf.cli.outputs import NpyOutput
 from tensorbuf.converter import Converter
 from tensorbuf.doors.whole_file import whole_file
+from tensorbuf.files import save
 
 __all__ = ["Journey", "demo", "travel"]
 
@@ -129,11 +129,8 @@ def _difference(a: Array, b: Array) -> Array:
 
 def _write(folder: Path, journey: Journey) -> list[Path]:
     paths = [folder / "model_input.npy", folder / "quantised_input.npy", folder / "before_and_after.png"]
-    for path, array in zip(paths, (journey.model_input, journey.quantised), strict=False):
-        with whole_file(path, replace=True) as file:
-            output = NpyOutput(file, str(path), array.shape, array.dtype, stacked=False)
-            output.write(array[np.newaxis])
-            output.finish()
+    save(paths[0], journey.model_input)
+    save(paths[1], journey.quantised)
     with whole_file(paths[2], replace=True) as file:
         demo_picture.draw(journey).save(file, "PNG")
     return paths

@@ -3,9 +3,6 @@
 Every function runs alone in a process of its own, imports what it needs there, and returns what it found.
 """
 
-# What is tried here are the peers' own functions, of which mypy would ask for every installed version's types.
-# mypy: disable-error-code="no-untyped-call, attr-defined, import-not-found, import-untyped"
-
 from __future__ import annotations
 
 import mmap

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import signal
 import sys
@@ -11,24 +12,28 @@ from typing import NoReturn
 
 import click
 
-from tensorbuf.cli.bench import bench
-from tensorbuf.cli.convert import convert
-from tensorbuf.cli.demo import demo
-from tensorbuf.cli.doctor import doctor
-from tensorbuf.cli.info import info
-from tensorbuf.cli.view import view
-
 __all__ = ["main", "run"]
 
+_NAMES = ("convert", "info", "view", "demo", "bench", "doctor")
 
-@click.group(no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]})
+
+class _Commands(click.Group):
+    """The sub-commands, each imported when it is called for, so that none waits for what the others need."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_NAMES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _NAMES:
+            return None
+        command: click.Command = getattr(importlib.import_module(f"tensorbuf.cli.{cmd_name}"), cmd_name)
+        return command
+
+
+@click.group(cls=_Commands, no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="tensorbuf", message="%(prog)s %(version)s")
 def command() -> None:
     """Typed tensors over raw bytes, exact conversion between dtypes."""
-
-
-for sub_command in (convert, info, view, demo, bench, doctor):
-    command.add_command(sub_command)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

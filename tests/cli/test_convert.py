@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import pytest
-from command import Here, fail, run, succeed
+from command import fail, succeed
 
 from tensorbuf import load, save
 from tensorbuf.cli.main import run as run_here
@@ -24,11 +24,6 @@ def convert(source, *options):
     target = source.parent / "out.npy"
     assert run_here(["convert", str(source), str(target), *options, "--force"]) == 0
     return np.load(target)
-
-
-@pytest.fixture
-def here(capsys):
-    return Here(capsys)
 
 
 def test_npy_to_npy(pixels, tmp_path):
@@ -314,10 +309,9 @@ def test_usage_of_options(here, pixels, options, named):
 
 
 def test_help_and_version():
-    for words in (["--help"], ["-h"], ["convert", "--help"]):
+    for words in (["--help"], ["convert", "-h"]):
         assert b"Usage: tensorbuf" in succeed(*words)
     assert succeed("--version").startswith(b"tensorbuf ")
-    assert run("--version").stdout.count(b"\n") == 1
 
 
 def test_npz_output(here, pixels, tmp_path):

@@ -57,8 +57,10 @@ if os.name == "posix":
             assert done.stderr.decode().startswith(f"tensorbuf: {named}: ")
             assert done.stderr.count(b"\n") == 1
 
-    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-    @pytest.mark.parametrize("old", [None, b"old"])
+    @pytest.mark.parametrize(
+        ("number", "old"),
+        [(signal.SIGTERM, None), (signal.SIGTERM, b"old"), (signal.SIGINT, b"old"), (signal.SIGHUP, None)],
+    )
     def test_a_signal_leaves_no_file(tmp_path, number, old):
         target = tmp_path / "out.npy"
         if old is not None:

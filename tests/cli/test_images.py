@@ -7,7 +7,6 @@ import sys
 
 import numpy as np
 import pytest
-from command import Here
 from PIL import Image
 
 from tensorbuf.cli.images import encode_image, is_picture, read_image
@@ -20,11 +19,6 @@ SAMPLES = {
     "colour and alpha": RNG.integers(0, 256, (5, 7, 4), np.uint8),
     "deep grey": RNG.integers(0, 65536, (5, 7), np.uint16),
 }
-
-
-@pytest.fixture
-def here(capsys):
-    return Here(capsys)
 
 
 def encode(path, array):

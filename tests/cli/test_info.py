@@ -6,16 +6,11 @@ import subprocess
 import ml_dtypes
 import numpy as np
 import pytest
-from command import COMMAND, Here, fail, succeed
+from command import COMMAND, fail
 
 from tensorbuf.cli.summary import Summary
 
 KEYS = ["dtype", "shape", "bytes", "min", "max", "mean", "nan", "inf"]
-
-
-@pytest.fixture
-def here(capsys):
-    return Here(capsys)
 
 
 def summary(*blocks):
@@ -65,10 +60,9 @@ def test_what_there_is_not_is_null(here, tmp_path, array):
 
 
 @pytest.mark.parametrize(("count", "shape"), [(0, [0, 2, 5]), (1, [2, 5]), (3, [3, 2, 5])])
-def test_raw_frames(count, shape):
-    data = np.arange(10 * count, dtype=">u2")
-    how = ("--from", ">u2", "--shape", "2,5", "--json")
-    facts = json.loads(succeed("info", "-", *how, data=data.tobytes()))
+def test_raw_frames(here, tmp_path, count, shape):
+    (tmp_path / "in.raw").write_bytes(np.arange(10 * count, dtype=">u2").tobytes())
+    facts = json.loads(here.succeed("info", tmp_path / "in.raw", "--from", ">u2", "--shape", "2,5", "--json"))
     assert (facts["dtype"], facts["shape"], facts["bytes"]) == ("uint16", shape, 20 * count)
     assert facts["max"] == (10 * count - 1 if count else None)
 

@@ -23,7 +23,7 @@ def converted(pixels):
     return pixels.transpose(0, 3, 1, 2) * np.float32(0.5)
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 7, 20_000])
+@pytest.mark.parametrize("count", [0, 1, 20_000])
 def test_a_stream_of_frames(count):
     pixels = frames(count)
     out = succeed("convert", "-", "-", *FRAME, *TO_FLOAT, data=pixels.tobytes())
@@ -33,10 +33,10 @@ def test_a_stream_of_frames(count):
 @pytest.mark.parametrize(
     ("count", "shape"), [(0, (0, 3, 4, 5)), (1, (3, 4, 5)), (2, (2, 3, 4, 5)), (5000, (5000, 3, 4, 5))]
 )
-def test_npy_output_of_frames(tmp_path, count, shape):
+def test_npy_output_of_frames(here, tmp_path, count, shape):
     pixels = frames(count)
     (tmp_path / "in.rgb").write_bytes(pixels.tobytes())
-    succeed("convert", tmp_path / "in.rgb", tmp_path / "out.npy", *FRAME, *TO_FLOAT)
+    here.succeed("convert", tmp_path / "in.rgb", tmp_path / "out.npy", *FRAME, *TO_FLOAT)
     out = np.load(tmp_path / "out.npy")
     assert out.shape == shape
     assert np.array_equal(out, converted(pixels).reshape(shape))
@@ -146,14 +146,17 @@ def test_a_value_that_does_not_fit_is_named_by_its_frame(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_a_picture_holds_one_frame(tmp_path):
-    how = (*FRAME, "--to", "uint8")
+def test_a_picture_holds_one_frame(here, tmp_path):
     pixels = frames(2)
-    assert "one frame" in fail(2, "convert", "-", tmp_path / "out.png", *how, data=pixels.tobytes())
-    assert "one frame" in fail(1, "convert", "-", tmp_path / "out.png", *how, data=b"")
-    assert os.listdir(tmp_path) == []
-    succeed("convert", "-", tmp_path / "out.png", *how, data=pixels[0].tobytes())
-    assert succeed("convert", tmp_path / "out.png", "-", "--to", "uint8") == pixels[0].tobytes()
+    source, target = tmp_path / "in.raw", tmp_path / "out.png"
+    for count, status in [(2, 2), (0, 1)]:
+        source.write_bytes(pixels[:count].tobytes())
+        assert "one frame" in here.fail(status, "convert", source, target, *FRAME, "--to", "uint8")
+        assert not target.exists()
+    source.write_bytes(pixels[0].tobytes())
+    here.succeed("convert", source, target, *FRAME, "--to", "uint8")
+    here.succeed("convert", target, tmp_path / "out.raw", "--to", "uint8")
+    assert (tmp_path / "out.raw").read_bytes() == pixels[0].tobytes()
 
 
 if sys.platform == "linux":

@@ -4,7 +4,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from command import COMMAND, Here, succeed
+from command import COMMAND, succeed
 from PIL import Image
 
 from tensorbuf.cli.main import run
@@ -12,11 +12,6 @@ from tensorbuf.cli.plot import histogram
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (40, 60, 3), np.uint8)
 ARRAY = np.arange(24, dtype=np.int16).reshape(2, 3, 4)
-
-
-@pytest.fixture
-def here(capsys):
-    return Here(capsys)
 
 
 @pytest.fixture
