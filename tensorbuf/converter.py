@@ -186,7 +186,7 @@ class Converter:
         operations: tuple[Operation, ...] = (("divide", parameters["scale"]),)
         if not float8:
             operations += (("round", rounding), ("add", parameters["zero_point"]))
-        elif parameters["zero_point"].given.any():
+        elif parameters["zero_point"].double.any():
             raise ValueError(f"the zero point of {kind.value} must be 0, got {zero_point!r}")
         mode = FINITE if float8 else SATURATE
         return cls._of(_plan(dtype, operations, channels(**parameters), DEFAULT, axis=_read_axis(axis), mode=mode))
@@ -303,7 +303,7 @@ class Converter:
         plan = self._plan
         if not plan.operations and plan.layout is None:
             return convert(x, plan.dtype, out=out, **plan.rule._asdict())
-        result = plan.carry_out(source.array_of(x), out)
+        result = plan.carry_out(plan.values_of(x), out)
         return source.like(x, result) if out is None else out
 
     def _convert_mapping(self, x: Mapping[Any, Any], out: Any) -> Any:
@@ -326,7 +326,7 @@ def _unpickled(cls: type[Converter], plan: Plan) -> Converter:
 def _shown(parameter: Parameter | str) -> str:
     if isinstance(parameter, str):
         return parameter
-    values = parameter.given.tolist()
+    values = parameter.double.tolist()
     return str(values[0] if len(values) == 1 else values)
 
 

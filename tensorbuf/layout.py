@@ -28,6 +28,10 @@ class Layout(NamedTuple):
         self.check_rank(array.shape)
         return array.transpose([self.before.index(letter) for letter in self.after])
 
+    def back(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """What `move` gave, with its axes in the first order again; *shares* its memory."""
+        return array.transpose([self.after.index(letter) for letter in self.before])
+
     def check_rank(self, shape: tuple[int, ...]) -> None:
         if len(shape) != len(self.before):
             raise ShapeError(f"layout {self} needs rank {len(self.before)}, got shape {shape}")

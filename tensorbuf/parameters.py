@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,15 +20,14 @@ Array = np.ndarray[Any, Any]
 
 
 class Parameter(NamedTuple):
-    """Rank-1 arrays of one value, or of one a channel: as given, and rounded once to either arithmetic type."""
+    """Rank-1 arrays of one value, or of one a channel: what was given, rounded once to either arithmetic type."""
 
-    given: Array
     single: Array
     double: Array
 
     @property
     def size(self) -> int:
-        return self.given.size
+        return self.double.size
 
 
 def read_parameter(value: object, name: str) -> Parameter:
@@ -41,22 +41,20 @@ def read_parameter(value: object, name: str) -> Parameter:
         If it is neither a number nor a rank-1 sequence of one or more.
     """
     try:
-        given = source.array_of(value)
+        given = source.Source(value)
+        dtype = given.dtype.newbyteorder("=")
     except TypeError:
-        given = np.asarray(None)
-    if given.dtype.newbyteorder("=") not in CODES or given.dtype.kind == "c":
+        dtype = np.dtype(object)
+    if dtype not in CODES or dtype.kind == "c":
         raise TypeError(f"{name} must be a real number or a sequence of them, got {value!r}")
-    if given.ndim > 1 or given.size == 0:
+    if len(given.shape) > 1 or given.size == 0:
         raise ShapeError(f"{name} must be a number or a rank-1 sequence with one a channel, got shape {given.shape}")
-    given = given.reshape(-1)
-    return Parameter(
-        *(_frozen(given, dtype) for dtype in (given.dtype.newbyteorder("="), np.dtype("f4"), np.dtype("f8")))
-    )
+    return Parameter(_rounded(given, np.dtype(np.float32)), _rounded(given, np.dtype(np.float64)))
 
 
-def _frozen(given: Array, dtype: np.dtype[Any]) -> Array:
-    copy = empty(given.shape, dtype)
-    convert_array(given, copy, DEFAULT)
+def _rounded(given: source.Source, dtype: np.dtype[Any]) -> Array:
+    copy = empty((given.size,), dtype)
+    given.load(copy, functools.partial(convert_array, rule=DEFAULT), overflow=DEFAULT.overflow, fresh=True)
     copy.flags.writeable = False
     return copy
 

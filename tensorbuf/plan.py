@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from tensorbuf import source
 from tensorbuf._kernels import pipeline
 from tensorbuf.conversion import ROUNDING_NUMBERS, as_int64, check_out, check_pair, convert_array, copied, misfit
 from tensorbuf.dtypes import CODES, DataType
-from tensorbuf.errors import ShapeError
+from tensorbuf.errors import ConversionError, ShapeError
 from tensorbuf.fitting import bounds
 from tensorbuf.layout import Layout
 from tensorbuf.memory import empty
@@ -58,6 +59,17 @@ class Plan:
     mode: int
     proved: dict[np.dtype[Any], bool] = dataclasses.field(default_factory=dict, compare=False, repr=False)
 
+    def values_of(self, x: object) -> Array:
+        """The memory of `x`; of a list its exact values, in a type that the plan takes further."""
+        if not self.operations:
+            values = source.Source(x)
+            return source.array_of(x, self.dtype, **self.rule._asdict()) if values.array is None else values.array
+        try:
+            return source.array_of(x)
+        except ConversionError:
+            # Ints that no integer type holds together: the arithmetic is float64, as for those that fit.
+            return source.array_of(x, np.float64, overflow="saturate")
+
     def carry_out(self, memory: Array, out: Any) -> Array:
         """The result in new memory, or in that of `out` (the caller's object).
 
@@ -70,7 +82,8 @@ class Plan:
         moved = memory if self.layout is None else self.layout.move(memory)
         into = empty(moved.shape, self.dtype) if out is None else check_out(out, moved.shape, self.dtype)
         if not self.operations:
-            convert_array(moved, into, self.rule)
+            # In the order of the source, in which a misfit is named.
+            convert_array(memory, into if self.layout is None else self.layout.back(into), self.rule)
             return into
         if memory.dtype.kind == "c":
             raise TypeError(f"arithmetic takes real numbers, got {memory.dtype}; convert its .real and .imag")
@@ -92,25 +105,25 @@ class Plan:
     def _divides(self) -> bool:
         return any(name == "divide" for name, _ in self.operations)
 
-    def _has_program(self, source: np.dtype[Any]) -> bool:
+    def _has_program(self, dtype: np.dtype[Any]) -> bool:
         """Whether for an 8-bit source one loop of the kernels does all operations faster than a table is read."""
-        if source not in _PROGRAM_SOURCES or self.dtype != np.float32:
+        if dtype not in _PROGRAM_SOURCES or self.dtype != np.float32:
             return False
         names = tuple(name for name, _ in self.operations)
         if names == _NORMALIZE:
-            return pipeline.has_reciprocals() and self._reciprocals_proved(source)
+            return pipeline.has_reciprocals() and self._reciprocals_proved(dtype)
         return names in _PROGRAMS
 
-    def _reciprocals_proved(self, source: np.dtype[Any]) -> bool:
+    def _reciprocals_proved(self, dtype: np.dtype[Any]) -> bool:
         """Whether reciprocals give the bits that divisions give: all 256 values of each channel are tried, once."""
-        if source not in self.proved:
-            exact, quick = self._every_result(source), self._every_result(source, by_reciprocals=True)
-            self.proved[source] = np.array_equal(exact.view(np.uint32), quick.view(np.uint32))
-        return self.proved[source]
+        if dtype not in self.proved:
+            exact, quick = self._every_result(dtype), self._every_result(dtype, by_reciprocals=True)
+            self.proved[dtype] = np.array_equal(exact.view(np.uint32), quick.view(np.uint32))
+        return self.proved[dtype]
 
-    def _every_result(self, source: np.dtype[Any], *, by_reciprocals: bool = False) -> Array:
+    def _every_result(self, dtype: np.dtype[Any], *, by_reciprocals: bool = False) -> Array:
         """The results of all 256 values of an 8-bit type, a row for each channel."""
-        every_byte = np.broadcast_to(np.arange(256, dtype=np.uint8).view(source), (self.channels, 256))
+        every_byte = np.broadcast_to(np.arange(256, dtype=np.uint8).view(dtype), (self.channels, 256))
         results = empty(every_byte.shape, self.dtype)
         self._run(every_byte, results, 0, by_reciprocals=by_reciprocals)
         return results

@@ -251,3 +251,12 @@ def test_the_arithmetic_follows_the_source():
     assert plan(np.int32([33554435]))[0] == np.float32(33554435 * 0.1)
     assert plan(np.int16([3]))[0] == np.float32(3) * np.float32(0.1)
     assert plan(np.uint64([2**64 - 1]))[0] == np.float32(2.0**64 * 0.1)
+
+
+def test_parameters_may_be_ints_of_any_size():
+    one = np.float32([1])
+    assert Converter("float32", scale=2**70)(one).tolist() == [2**70]
+    assert Converter("float64", scale=[2**63, -1])(np.float64([1, 1])).tolist() == [2**63, -1]
+    assert Converter("float32", offset=-(10**400))(one).tolist() == [-np.inf]
+    # One rounding: by way of float64 it would be 2**62.
+    assert Converter("float32", scale=[2**62 + 2**38 + 1, 0.5])(np.float32([1, 1])).tolist() == [2**62 + 2**39, 0.5]
