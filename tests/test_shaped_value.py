@@ -408,3 +408,26 @@ def test_subclasses():
 def test_properties_are_read_only(name):
     with pytest.raises(AttributeError):
         setattr(ShapedArray([1]), name, 5)
+
+
+def test_dlpack_shares_and_holds():
+    array = ShapedArray([[1, 2], [3, 4]])
+    view = np.from_dlpack(array)
+    assert np.shares_memory(view, np.asarray(array))
+    assert not view.flags.writeable
+    array[0] = [9, 9]
+    assert view.tolist() == [[1, 2], [3, 4]]
+    assert lists(ShapedArray(np.from_dlpack(array[1]))) == [3, 4]
+    with pytest.raises(BufferError):
+        array.__dlpack__()
+
+
+def test_bitcast_shares_until_a_mutation():
+    array = ShapedArray([1.0, -2.0], dtype="float32")
+    bits = tensorbuf.bitcast(array, "uint32")
+    assert type(bits) is ShapedArray
+    assert np.shares_memory(np.asarray(bits), np.asarray(array))
+    bits[0] = 0
+    assert lists(array) == [1.0, -2.0]
+    array[1] = 5.0
+    assert lists(bits) == [0, 0xC0000000]
