@@ -23,9 +23,9 @@ def address(holder):
 
 def storages(holders):
     """Groups of holders that lie on one storage: [(first address, values, [(name, first cell, cells)])]."""
-    parts = sorted((address(held), name, np.asarray(held).reshape(-1)) for name, held in holders.items())
     groups = []
-    for start, name, values in parts:
+    for name, held in sorted(holders.items(), key=lambda item: address(item[1])):
+        start, values = address(held), np.asarray(held).reshape(-1)
         if groups and start < groups[-1]["end"]:
             group = groups[-1]
         else:
@@ -60,7 +60,7 @@ def draw(title, holders, before):
             )
             y += 26
         y += GAP
-    width = max(width + LEFT, 20 + 8 * len(title))
+    width = max(width + LEFT, 2 * LEFT + 9 * len(title))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{y}" viewBox="0 0 {width} {y}" '
         f'font-family="sans-serif" font-size="14" fill="{INK}">\n'

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tensorbuf import RankError, ShapedArray, ShapedArraySlice, ShapeError
+from tensorbuf import RankError, Shape, ShapedArray, ShapedArraySlice, ShapeError
 
 CUBE = ShapedArray(shape=[4, 3, 5], scalars=range(60))
 ARRAY = np.arange(60).reshape(4, 3, 5)
@@ -18,7 +18,7 @@ def lists(array):
     [
         *(0, 3, -1, -4, np.int8(2)),
         *(slice(None), slice(1, 3), slice(-3, -1), slice(4, 4), slice(3, 1), slice(4, None), slice(-4, 4, 1)),
-        *((1,), (1, 2), (1, -1, 3), (-1, slice(1, 2)), (0, 1, slice(None)), (slice(1, 2),)),
+        *((1,), (1, 2), (1, -1, 3), (-1, slice(1, 2)), (0, 1, slice(None)), (slice(1, 2),), Shape((1, 2)), ()),
     ],
 )
 def test_parts_are_those_of_numpy(key):

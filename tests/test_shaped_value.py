@@ -420,6 +420,7 @@ def test_dlpack_shares_and_holds():
     assert lists(ShapedArray(np.from_dlpack(array[1]))) == [3, 4]
     with pytest.raises(BufferError):
         array.__dlpack__()
+    assert array.requires_grad is False
 
 
 def test_bitcast_shares_until_a_mutation():

@@ -270,7 +270,7 @@ cdef class Holder:
         region[0] = self._whole()
         if self._depth == len(self._dims):
             raise IndexError(f"a scalar has no elements, so it takes no subscript, got {key!r}; its value is .scalar")
-        if type(key) is not tuple:
+        if not isinstance(key, tuple):
             return self._narrow(key, region)
         cdef Py_ssize_t parts = len(<tuple>key), place
         if parts > len(self._dims) - self._depth:

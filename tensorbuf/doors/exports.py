@@ -21,6 +21,11 @@ class Exports:
         """The memory of the elements, read-only where they are, and whether it was copied for this call."""
         raise NotImplementedError
 
+    @property
+    def requires_grad(self) -> bool:
+        """Whether `to_torch` asks for a gradient: False for all but results of `frombuffer` and their views."""
+        return False
+
     @releasing
     def __dlpack__(
         self,
@@ -68,7 +73,7 @@ class Exports:
             If the elements are objects.
         """
         memory, copied = self._exported()
-        return torch.to_torch(memory, copy, copied=copied, requires_grad=getattr(self, "requires_grad", False))
+        return torch.to_torch(memory, copy, copied=copied, requires_grad=self.requires_grad)
 
     @releasing
     def to_arrow(self) -> Any:
