@@ -77,6 +77,7 @@ cdef int _open(Plan *plan, cnp.ndarray source, int source_code) except -1:
         plan.shape[axis] = cnp.PyArray_DIMS(source)[axis]
     _operand(&plan.source, source, source_code)
     plan.parameter_count = plan.step_count = 0
+    plan.parameters[0].item = 0     # read even where there are no parameters
     plan.mapped = plan.staged = False
     plan.scan = NULL
     return 0
@@ -334,8 +335,9 @@ def know(int number, int code):
 
 
 def remember(dtype_like, cnp.dtype dtype not None):
-    """Learn that `dtype_like` means `dtype`, in native byte order."""
-    _targets[dtype_like] = dtype
+    """Learn that `dtype_like` means `dtype`, in native byte order; of a type that `know` was told of."""
+    if 0 <= dtype.type_num < MOST_NUMBERS:
+        _targets[dtype_like] = dtype
 
 
 cdef inline int _code(cnp.ndarray array) noexcept:
@@ -377,7 +379,10 @@ def quick(x, dtype, out):
         return None
     source = x
     code = _code(source)
-    found = _targets.get(dtype)
+    try:
+        found = _targets.get(dtype)
+    except TypeError:   # unhashable, so no dtype-like
+        return None
     if found is None or code == NO_CODE or not _ready(source):
         return None
     wanted = found
