@@ -15,6 +15,7 @@ from tensorbuf.fitting import bounds
 from tensorbuf.memory import empty, let_go, releasing
 from tensorbuf.overlap import passes, share_memory
 from tensorbuf.rule import DEFAULT, ROUNDINGS, UNSET, Rule, filling, read_rule
+from tensorbuf.view import View
 
 __all__ = ["cast", "convert", "convert_array", "saturate_cast"]
 
@@ -250,8 +251,7 @@ def cast(x: Any, dtype: DTypeLike) -> Any:
     -------
     array of shape (d0, ..., dk)
         A new array (*copies*) of the kind that `x` is. Where TensorFlow's result depends on the machine (a float out
-        of the integer type's
-        range), it is the exact value modulo 2**bits, and 0 for NaN and infinities.
+        of the integer type's range), it is the exact value modulo 2**bits, and 0 for NaN and infinities.
 
     Raises
     ------
@@ -283,10 +283,8 @@ def saturate_cast(x: Any, dtype: DTypeLike) -> Any:
     -------
     array of shape (d0, ..., dk)
         A new array (*copies*) of the kind that `x` is. Into an integer type values truncate and NaN becomes 0; into a
-        floating type whatever
-        overflows or is infinite becomes the largest finite value of its sign, also where the type stays the same.
-        Complex to real keeps the real
-        part.
+        floating type whatever overflows or is infinite becomes the largest finite value of its sign, also where the
+        type stays the same. Complex to real keeps the real part.
 
     Raises
     ------
@@ -323,7 +321,7 @@ def _convert_kind(x: Any, dtype: np.dtype[Any], out: Any, rule: Rule, mode: int,
         values.load(into, functools.partial(_checked, rule=rule, mode=mode), overflow=rule.overflow, fresh=out is None)
     else:
         _checked(memory, into, rule, mode)
-    return source.like(x, into) if out is None else out
+    return source.like(x, into) if out is None else written(out, into)
 
 
 def check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
@@ -333,6 +331,14 @@ def check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         raise TypeError(f"out has dtype {memory.dtype}, the result {dtype}")
     if memory.shape != shape:
         raise ShapeError(f"out has shape {memory.shape}, the result {shape}")
-    if not memory.flags.writeable:
+    if not memory.flags.writeable or (isinstance(out, View) and out.read_only):
         raise ReadOnlyError("out is read-only; pass writable memory or leave it out")
     return memory
+
+
+def written(out: Any, memory: Array) -> Any:
+    """An `out` argument whose memory, as `check_out` gave it, has been written."""
+    if isinstance(out, View) and out._tables is not None:
+        # No strides describe its elements, so that memory is a copy of them.
+        out._write(memory)
+    return out

@@ -9,11 +9,11 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from tensorbuf import source
-from tensorbuf.conversion import FINITE, SATURATE, WRAP, check_out, convert
+from tensorbuf.conversion import FINITE, SATURATE, WRAP, check_out, convert, written
 from tensorbuf.dtypes import DataType, DTypeLike, numeric_dtype
 from tensorbuf.layout import Layout, read_layout
 from tensorbuf.memory import check_integer, releasing
-from tensorbuf.parameters import Parameter, channels, read_parameter
+from tensorbuf.parameters import channels, read_parameter
 from tensorbuf.plan import Operation, Plan
 from tensorbuf.rule import DEFAULT, UNSET, Rule, read_rule
 
@@ -52,9 +52,9 @@ class Converter:
     Notes
     -----
     Arithmetic is float32, or float64 where the source or the target is float64, int32, uint32, int64 or uint64.
-    Parameters are rounded once to that type, and each operation is one IEEE operation, rounded to the nearest: no fused
-    multiply-add, no reciprocal for a division. So results do not depend on the machine, and are those of numpy's step
-    by step.
+    Parameters are rounded once to that type, and each operation is one IEEE operation, rounded to the nearest. Results
+    have the bits of numpy's step by step, on every machine: no contraction of two operations into one is allowed, and
+    a quicker way, such as a reciprocal for a division, is taken only where all results it can give have been compared.
 
     Examples
     --------
@@ -89,7 +89,8 @@ class Converter:
         operations = tuple((names[name], parameter) for name, parameter in parameters.items())
         rule = read_rule(overflow, rounding, nan)
         mode = WRAP if overflow == "wrap" else SATURATE
-        self._set(_plan(dtype, operations, channels(**parameters), rule, read_layout(layout), mode=mode))
+        plan = _plan(dtype, operations, channels(**parameters), rule, read_layout(layout), mode=mode)
+        object.__setattr__(self, "_plan", plan)
 
     @classmethod
     def normalize(
@@ -229,7 +230,7 @@ class Converter:
     @classmethod
     def _of(cls, plan: Plan) -> Self:
         converter = cls.__new__(cls)
-        converter._set(plan)
+        object.__setattr__(converter, "_plan", plan)
         return converter
 
     def _with(self, layout: str | None, overflow: str, rounding: str, nan: Any) -> Self:
@@ -238,9 +239,6 @@ class Converter:
         mode = WRAP if overflow == "wrap" else self._plan.mode
         return self._of(dataclasses.replace(self._plan, layout=read_layout(layout), rule=rule, mode=mode))
 
-    def _set(self, plan: Plan) -> None:
-        object.__setattr__(self, "_plan", plan)
-
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"a Converter is frozen, {name!r} cannot be set; make a new one")
 
@@ -248,11 +246,11 @@ class Converter:
         raise AttributeError(f"a Converter is frozen, {name!r} cannot be deleted; make a new one")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (type(self), self._plan)
+        return self._of, (self._plan,)
 
     def __repr__(self) -> str:
         parts = [self.dtype.name]
-        parts += [f"{name} {_shown(parameter)}" for name, parameter in self._plan.operations]
+        parts += [f"{name} {parameter}" for name, parameter in self._plan.operations]
         parts += [f"{word} {choice}" for word, choice in self._plan.rule._asdict().items() if choice is not UNSET]
         parts += [f"layout {self.layout}"] if self.layout else []
         return f"Converter({', '.join(parts)})"
@@ -304,7 +302,7 @@ class Converter:
         if not plan.operations and plan.layout is None:
             return convert(x, plan.dtype, out=out, **plan.rule._asdict())
         result = plan.carry_out(plan.values_of(x), out)
-        return source.like(x, result) if out is None else out
+        return source.like(x, result) if out is None else written(out, result)
 
     def _convert_mapping(self, x: Mapping[Any, Any], out: Any) -> Any:
         if out is None:
@@ -316,18 +314,8 @@ class Converter:
         targets = {key: check_out(out[key], result.shape, self.dtype) for key, result in results.items()}
         for key, result in results.items():
             targets[key][...] = result
+            written(out[key], targets[key])
         return out
-
-
-def _unpickled(cls: type[Converter], plan: Plan) -> Converter:
-    return cls._of(plan)
-
-
-def _shown(parameter: Parameter | str) -> str:
-    if isinstance(parameter, str):
-        return parameter
-    values = parameter.double.tolist()
-    return str(values[0] if len(values) == 1 else values)
 
 
 def _read_axis(axis: object) -> int:

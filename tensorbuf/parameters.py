@@ -29,6 +29,10 @@ class Parameter(NamedTuple):
     def size(self) -> int:
         return self.double.size
 
+    def __str__(self) -> str:
+        values = self.double.tolist()
+        return str(values[0] if len(values) == 1 else values)
+
 
 def read_parameter(value: object, name: str) -> Parameter:
     """A parameter that was given, copied.

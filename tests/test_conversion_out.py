@@ -5,7 +5,19 @@ import array as array_module
 import numpy as np
 import pytest
 
-from tensorbuf import ConversionError, DataType, ReadOnlyError, ShapeError, cast, convert, saturate_cast
+from tensorbuf import (
+    ConversionError,
+    Converter,
+    DataType,
+    NdArray,
+    ReadOnlyError,
+    ShapeError,
+    cast,
+    convert,
+    index,
+    ndarrays,
+    saturate_cast,
+)
 
 
 @pytest.fixture
@@ -133,8 +145,9 @@ def test_nan_may_be_a_numpy_scalar(nan):
 )
 def test_unknown_targets(source, dtype):
     for function in (convert, cast, saturate_cast):
-        with pytest.raises(TypeError):
+        with pytest.raises(TypeError, match=r"dtype of this package|not numeric") as caught:
             function(source, dtype)
+        assert repr(dtype) in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -198,3 +211,41 @@ def test_a_conversion_error_is_an_overflow_error_and_a_value_error(source):
     for error in (OverflowError, ValueError):
         with pytest.raises(error):
             convert(source + 1e9, "int16", overflow="raise")
+
+
+@pytest.mark.parametrize("dtype", ["<i2", ">i2"])
+def test_out_with_index_tables(source, dtype):
+    memory = np.full((5, 6), 99, dtype)
+    out = NdArray(memory).slice(index.seq(4, 0, 2), index.seq(1, 0, 5, 3))
+    wanted = np.full((5, 6), 99)
+    wanted[np.ix_([4, 0, 2], [1, 0, 5, 3])] = source
+    with pytest.raises(ConversionError):
+        convert(source * 1e9, "int16", out=out, overflow="raise")
+    assert (memory == 99).all()
+    assert convert(source, "int16", out=out) is out
+    assert memory.tolist() == wanted.tolist()
+    assert convert(out, "int16", out=out) is out
+    assert memory.tolist() == wanted.tolist()
+    wanted[np.ix_([4, 0, 2], [1, 0, 5, 3])] = source * 2
+    plan = Converter("int16", scale=2, layout="AB->BA")
+    assert plan(np.ascontiguousarray(source.T), out=out) is out
+    assert memory.tolist() == wanted.tolist()
+    outs = {"a": out}
+    assert Converter("int16", scale=3)({"a": source}, out=outs) is outs
+    assert out.tolist() == (source * 3).tolist()
+    memory.flags.writeable = False
+    with pytest.raises(ReadOnlyError):
+        convert(source, "int16", out=NdArray(memory).slice(index.seq(4, 0, 2), index.seq(1, 0, 5, 3)))
+
+
+def test_of_writes_to_one_place_the_last_stays():
+    memory = np.zeros(3, np.int16)
+    convert([1, 2, 3], "int16", out=NdArray(memory).slice(index.seq(0, 2, 0)))
+    assert memory.tolist() == [3, 0, 2]
+
+
+def test_sparse_arrays_are_read_only():
+    out = ndarrays.sparse_of([[0]], NdArray(np.int16([5])), [3])
+    with pytest.raises(ReadOnlyError, match="read-only"):
+        convert([1, 2, 3], "int16", out=out)
+    assert out.to_dense().tolist() == [5, 0, 0]

@@ -375,3 +375,12 @@ def test_ints_of_any_size():
     assert Converter("float64", offset=0)([2**63 + 2048, -1]).tolist() == [2**63 + 2048, -1]
     with pytest.raises(ConversionError, match=r"^element 1 is 1e\+40,"):
         Converter("int64", scale=1, overflow="raise")([5, 10**40])
+
+
+def test_a_plan_shows_what_it_does():
+    plan = Converter.normalize([0.5, 0.25], 2, layout="HWC->CHW")
+    shown = repr(plan)
+    for part in ("float32", "divide 255.0", "subtract [0.5, 0.25]", "divide 2.0", "layout HWC->CHW"):
+        assert part in shown
+    assert "round nearest_away, add 3.0" in repr(Converter.quantize(0.1, 3, rounding="nearest_away"))
+    assert "nan 7" in repr(Converter("uint8", nan=7))
