@@ -14,6 +14,7 @@ References
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Iterable
 from typing import Any, SupportsIndex
@@ -68,13 +69,12 @@ def at(i: SupportsIndex, keep_dim: bool = False) -> Selector:
     >>> matrix.slice(ix.at(-1)).tolist(), matrix.slice(ix.at(-1, keep_dim=True)).tolist()
     ([4, 5, 6], [[4, 5, 6]])
     """
+    if type(i) is int:
+        return _at(i, bool(keep_dim))
     shape = getattr(i, "shape", ())
     if shape != ():
         raise RankError(f"at takes one coordinate, got an array of shape {tuple(shape)}")
-    coordinate = check_integer(i, "a coordinate")
-    if keep_dim:
-        return Selector("at", (coordinate, True), kernel.KEPT, coordinate)
-    return Selector("at", (coordinate,), kernel.POINT, coordinate)
+    return _at(check_integer(i, "a coordinate"), bool(keep_dim))
 
 
 def all() -> Selector:
@@ -227,6 +227,14 @@ _NEW_AXIS = Selector("newaxis", (), kernel.NEW_AXIS)
 _ELLIPSIS = Selector("ellipsis", (), kernel.ELLIPSIS)
 
 
+# Selectors are values, so that those of a loop can be made once.
+@functools.lru_cache(256)
+def _at(coordinate: int, keep_dim: bool) -> Selector:
+    if keep_dim:
+        return Selector("at", (coordinate, True), kernel.KEPT, coordinate)
+    return Selector("at", (coordinate,), kernel.POINT, coordinate)
+
+
 def listed(item: Any) -> Selector:
     """The selector of an index list in square brackets, whose negative coordinates count from the end."""
     coordinates = _coordinates(item)
@@ -256,11 +264,11 @@ def _is_scalar(value: Any) -> bool:
 def _coordinates(listed: Any) -> np.ndarray[Any, Any]:
     """An int64 vector of coordinates; those beyond 64 bits become a limit, which no axis reaches."""
     if hasattr(listed, "__array__"):
-        array = np.array(listed)
+        array = np.asarray(listed)
         if array.ndim != 1:
             raise RankError(f"coordinates are a vector, got an array of shape {array.shape}")
         listed = array.tolist() if array.dtype.kind != "i" else array
     if not isinstance(listed, np.ndarray):
         most = sys.maxsize
         listed = [max(-most, min(check_integer(c, "a coordinate"), most)) for c in listed]
-    return np.array(listed, np.int64)
+    return np.asarray(listed, np.int64)

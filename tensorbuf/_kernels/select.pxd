@@ -1,3 +1,6 @@
+from libc.stdint cimport int64_t
+
+
 # What a selector keeps.
 cpdef enum:
     POINT  # one coordinate; the axis is dropped
@@ -37,6 +40,7 @@ cdef class Selector:
     cdef readonly object start_bound, end_bound, coordinates
     cdef Py_ssize_t start, end, step, count, block, least, greatest
 
+    cdef int span(self, const int64_t[::1] coordinates) except -1
     cdef bint is_run(self) noexcept
     cdef int resolve(self, Py_ssize_t length, Run *run) noexcept
     cdef int bounded(self, Py_ssize_t length, Run *run) noexcept

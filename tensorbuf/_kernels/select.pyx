@@ -5,6 +5,8 @@ nothing here overflows, and every coordinate handed out lies within 0 <= c < len
 arrive clipped; no axis has a place for them.
 """
 
+from libc.stdint cimport int64_t
+
 import numpy as np
 
 cdef extern from "Python.h":
@@ -41,8 +43,16 @@ cdef class Selector:
             # Tables are read by pointer: what a pickle brings is brought to this form too.
             self.coordinates = np.array(coordinates, np.int64, ndmin=1, order="C")
             self.coordinates.flags.writeable = False
-            if self.coordinates.size:
-                self.least, self.greatest = self.coordinates.min(), self.coordinates.max()
+            self.span(self.coordinates)
+
+    cdef int span(self, const int64_t[::1] coordinates) except -1:
+        cdef Py_ssize_t place
+        if coordinates.shape[0]:
+            self.least = self.greatest = coordinates[0]
+        for place in range(coordinates.shape[0]):
+            self.least = min(self.least, coordinates[place])
+            self.greatest = max(self.greatest, coordinates[place])
+        return 0
 
     @property
     def arguments(self):
