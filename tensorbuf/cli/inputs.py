@@ -86,8 +86,6 @@ def _read_array(address: Address) -> tuple[Array, mmap.mmap | None]:
         return _map_array(address)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{address.path}: {error}") from None
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"{address.path} needs {error.name}: pip install 'tensorbuf[{error.name}]'") from None
 
 
 def _map_array(address: Address) -> tuple[Array, mmap.mmap]:
