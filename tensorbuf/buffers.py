@@ -13,7 +13,7 @@ from tensorbuf._kernels import memory as _memory
 from tensorbuf._kernels.view import wrapped
 from tensorbuf.dtypes import DataType, DTypeLike, read_dtype
 from tensorbuf.errors import ShapeError
-from tensorbuf.memory import ShapeLike, check_integer, check_layout, check_shape, releasing
+from tensorbuf.memory import ShapeLike, check_integer, check_layout, check_shape, let_go, releasing
 
 if TYPE_CHECKING:
     from tensorbuf.nd_array import NdArray
@@ -92,9 +92,10 @@ def frombuffer(
             array = _memory.vector(buffer, read, max(length, -1), start)
         if requires_grad:
             _check_differentiable(read)
-    except BaseException:
-        # As `releasing` does, at no cost for the calls that succeed.
+    except BaseException as error:
+        # What `releasing` does, but at no cost for the calls that succeed.
         array = buffer = None
+        let_go(error)
         raise
     result: NdArray = wrapped(array)
     if requires_grad:

@@ -29,38 +29,8 @@ cdef extern from "Python.h":
     Py_ssize_t list_size "PyList_GET_SIZE"(PyObject *)
     Py_ssize_t tuple_size "PyTuple_GET_SIZE"(PyObject *)
 
-cdef extern from *:
-    """
-    /* Ints of up to two digits (60 bits where a digit has 30) are read inline. How an int is laid out changed with
-       Python 3.12, and may again: a version not known here reads only what its API calls compact. */
-    #if PY_VERSION_HEX >= 0x030F0000
-        static inline int tb_small_int(PyObject *item, int64_t *value) {
-            if (!PyUnstable_Long_IsCompact((PyLongObject *)item)) return 0;
-            *value = PyUnstable_Long_CompactValue((PyLongObject *)item);
-            return 1;
-        }
-    #else
-        #if PY_VERSION_HEX >= 0x030C0000
-            #define TB_DIGITS(item) ((item)->long_value.ob_digit)
-            #define TB_DIGIT_COUNT(item) ((Py_ssize_t)((item)->long_value.lv_tag >> 3))
-            #define TB_SIGN(item) (1 - (int64_t)((item)->long_value.lv_tag & 3))
-        #else
-            #define TB_DIGITS(item) ((item)->ob_digit)
-            #define TB_DIGIT_COUNT(item) (Py_SIZE(item) < 0 ? -Py_SIZE(item) : Py_SIZE(item))
-            #define TB_SIGN(item) (Py_SIZE(item) < 0 ? (int64_t)-1 : (int64_t)(Py_SIZE(item) > 0))
-        #endif
-        static inline int tb_small_int(PyObject *item, int64_t *value) {
-            PyLongObject *number = (PyLongObject *)item;
-            Py_ssize_t count = TB_DIGIT_COUNT(number);
-            if (count > 2) return 0;
-            *value = TB_DIGITS(number)[0];
-            if (count == 2) *value |= (int64_t)TB_DIGITS(number)[1] << PyLong_SHIFT;
-            *value *= TB_SIGN(number);
-            return 1;
-        }
-    #endif
-    """
-    bint small_int "tb_small_int"(PyObject *, int64_t *)
+cdef extern from "small_int.h":
+    bint small_int(PyObject *, int64_t *) noexcept
 
 cdef enum:
     BLOCK = 8192  # few enough to stay in the cache, enough to pay for the call that converts them
