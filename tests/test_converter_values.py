@@ -8,7 +8,7 @@ import twin
 from oracle import ELEMENTS, ROUNDINGS
 from patterns import FLOATS, INTEGERS, REAL_NAMES, from_patterns, random_patterns, sample
 
-from tensorbuf import Converter, convert
+from tensorbuf import ConversionError, Converter, convert
 
 pytestmark = pytest.mark.levels
 
@@ -260,3 +260,40 @@ def test_parameters_may_be_ints_of_any_size():
     assert Converter("float32", offset=-(10**400))(one).tolist() == [-np.inf]
     # One rounding: by way of float64 it would be 2**62.
     assert Converter("float32", scale=[2**62 + 2**38 + 1, 0.5])(np.float32([1, 1])).tolist() == [2**62 + 2**39, 0.5]
+
+
+def test_a_layout_alone_is_convert_and_the_layout():
+    x = np.array([[0, 1], [2, 300], [500, -1]])
+    for given in (x, x[::-1][::-1], x.astype(">i8"), x.tolist()):
+        for how in ({}, {"overflow": "wrap"}, {"rounding": "ceil"}):
+            got = Converter("uint8", layout="AB->BA", **how)(given)
+            assert got.tolist() == convert(x, "uint8", **how).T.tolist()
+        for scale in (None, 1):
+            # Named where it lies in x, not where it would go.
+            with pytest.raises(ConversionError, match=r"^element 3 is 300,"):
+                Converter("uint8", layout="AB->BA", overflow="raise", scale=scale)(given)
+        assert Converter("complex64", layout="AB->BA")(given).tolist() == x.T.tolist()
+    out = np.full((2, 3), 9, np.uint8)
+    with pytest.raises(ConversionError, match=r"^element 3 is 300,"):
+        Converter("uint8", layout="AB->BA", overflow="raise")(x, out)
+    assert (out == 9).all()
+
+
+def test_ints_of_any_size():
+    assert Converter("uint8", layout="AB->BA")([[10**40, 2**63], [-1, 7]]).tolist() == [[255, 0], [255, 7]]
+    assert Converter("uint8", layout="A->A", overflow="wrap")([2**64 + 3, -1]).tolist() == [3, 255]
+    assert Converter("float32", layout="A->A")([2**62 + 2**38 + 1, 0.5]).tolist() == [2**62 + 2**39, 0.5]
+    for plan in (Converter("int64", scale=1), Converter("int64", scale=1, layout="A->A")):
+        assert plan([10**40, 2**63, -(10**400), 5]).tolist() == [2**63 - 1, 2**63 - 1, -(2**63), 5]
+    assert Converter("float64", offset=0)([2**63 + 2048, -1]).tolist() == [2**63 + 2048, -1]
+    with pytest.raises(ConversionError, match=r"^element 1 is 1e\+40,"):
+        Converter("int64", scale=1, overflow="raise")([5, 10**40])
+
+
+def test_a_plan_shows_what_it_does():
+    plan = Converter.normalize([0.5, 0.25], 2, layout="HWC->CHW")
+    shown = repr(plan)
+    for part in ("float32", "divide 255.0", "subtract [0.5, 0.25]", "divide 2.0", "layout HWC->CHW"):
+        assert part in shown
+    assert "round nearest_away, add 3.0" in repr(Converter.quantize(0.1, 3, rounding="nearest_away"))
+    assert "nan 7" in repr(Converter("uint8", nan=7))
