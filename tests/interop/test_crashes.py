@@ -32,7 +32,8 @@ CRASHES = {
     """,
     "a bytearray cleared under a tensor": """
         makes = (
-            lambda x: x.to_torch(), torch.from_dlpack, lambda x: pa.array(x.to_arrow()), lambda x: NdArray(x.to_torch()),
+            lambda x: x.to_torch(), torch.from_dlpack, lambda x: pa.array(x.to_arrow()),
+            lambda x: NdArray(x.to_torch()),
         )
         for make in makes:
             owner = bytearray(4000)
