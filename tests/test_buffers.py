@@ -4,6 +4,7 @@ import array
 import ctypes
 import gc
 import mmap
+import operator
 import sys
 from multiprocessing import shared_memory
 
@@ -43,7 +44,7 @@ def test_counts_and_offsets(count, offset, size):
     result = frombuffer(owner, dtype="int32", count=count, offset=offset)
     assert type(result) is IntNdArray
     assert result.shape == (size,)
-    start = int(np.int64(offset.__index__()))
+    start = operator.index(offset)
     assert result.to_numpy().tobytes() == bytes(owner[start : start + 4 * size])
     assert np.shares_memory(result.to_numpy(), np.frombuffer(owner, "uint8")) or size == 0
 
