@@ -11,8 +11,9 @@ __all__ = ["passes", "same_places", "share_memory"]
 
 Array = np.ndarray[Any, Any]
 
-# Candidate pairs that numpy may try before it gives up telling interleaved arrays apart.
-_MAX_WORK = 1000
+# Candidate pairs that numpy may try before it gives up telling interleaved arrays apart. (Older stubs of numpy know -1 and
+# 0 only.)
+_MAX_WORK: Any = 1000
 
 
 def share_memory(a: Array, b: Array) -> bool:
@@ -20,7 +21,7 @@ def share_memory(a: Array, b: Array) -> bool:
     if not np.may_share_memory(a, b):
         return False
     try:
-        return np.shares_memory(a, b, max_work=_MAX_WORK)  # type: ignore[arg-type]
+        return np.shares_memory(a, b, max_work=_MAX_WORK)
     except np.exceptions.TooHardError:
         return True
 
