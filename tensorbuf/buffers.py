@@ -192,7 +192,7 @@ def _check_vector(nbytes: int, dtype: np.dtype[Any], count: int, offset: int) ->
     if count < 0 and rest % size != 0:
         raise ValueError(
             f"the {rest} bytes behind offset {offset} of {nbytes} are no multiple of the {size} bytes of {dtype}; "
-            f"give a count of at most {rest // size} elements"
+            + (f"give a count of at most {rest // size} elements" if rest >= size else "not one element fits")
         )
     if count > rest // size:
         raise ValueError(

@@ -52,6 +52,9 @@ class DataBuffer(TypedAccess, Exporter):
 
     _storage: Storage
 
+    def __init__(self, *args: object, **options: object) -> None:
+        raise TypeError("make a DataBuffer by the functions of tensorbuf.databuffers, as of_floats or of")
+
     @classmethod
     def _over(cls, storage: Storage) -> Self:
         buffer = cls.__new__(cls)
@@ -243,7 +246,14 @@ class DataBuffer(TypedAccess, Exporter):
         """Shows the storage to a visitor, and returns what the visitor returns.
 
         Memory is shown by ``visit``, as a 1-D numpy array that *shares* it; bits and layouts by ``fallback``.
+
+        Raises
+        ------
+        TypeError
+            If `visitor` has no ``visit`` and ``fallback``.
         """
+        if not (hasattr(visitor, "visit") and hasattr(visitor, "fallback")):
+            raise TypeError(f"a DataStorageVisitor is needed, got {type(visitor).__name__}")
         memory = self._storage.memory()
         return visitor.fallback() if memory is None else visitor.visit(memory.view())
 

@@ -270,5 +270,6 @@ def _coordinates(listed: Any) -> np.ndarray[Any, Any]:
         listed = array.tolist() if array.dtype.kind != "i" else array
     if not isinstance(listed, np.ndarray):
         most = sys.maxsize
-        listed = [max(-most, min(check_integer(c, "a coordinate"), most)) for c in listed]
+        # list() refuses at once what is too long to be kept, as range(2**62).
+        listed = [max(-most, min(check_integer(c, "a coordinate"), most)) for c in list(listed)]
     return np.asarray(listed, np.int64)

@@ -45,6 +45,10 @@ class NdArraySequence(Generic[Element]):
     def __len__(self) -> int:
         return math.prod(self._source.shape[: self._depth])
 
+    def __repr__(self) -> str:
+        shape, depth = tuple(self._source.shape), self._depth
+        return f"NdArraySequence({math.prod(shape[:depth])} of shape {shape[depth:]}, dtype={self._source.dtype})"
+
     def __iter__(self) -> Iterator[Element]:
         return itertools.starmap(self._source.get, self._coordinates())
 

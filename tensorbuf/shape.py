@@ -59,7 +59,7 @@ class Shape(tuple[int, ...]):
             return dims
         if isinstance(dims, str) or not isinstance(dims, Iterable):
             dims = (_dimension(dims),)
-        return tuple.__new__(Shape, [_dimension(dim) for dim in dims])
+        return tuple.__new__(Shape, [_dimension(dim) for dim in list(dims)])
 
     @staticmethod
     def of(*dims: SupportsIndex) -> Shape:

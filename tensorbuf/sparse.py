@@ -119,14 +119,23 @@ class SparseNdArray(NdArray):
         dense = NdArray(nd)
         value = _default(default, dense)
         values = dense._values()
-        entries = np.argwhere(~is_default(values, value)).astype(np.int64)
-        vector = NdArray._wrap(values[tuple(entries.T)].reshape(-1), element_type=dense._element_type)
+        kept = ~is_default(values, value)
+        entries = np.argwhere(kept).astype(np.int64)
+        vector = NdArray._wrap(values[kept], element_type=dense._element_type)
         return cls._of(entries, vector, tuple(dense.shape), value)
 
     @classmethod
     def from_scipy(cls, m: Any) -> SparseNdArray:
         """The elements of a sparse array or matrix of scipy, *copied*; entries for one place are summed. The default is
-        0."""
+        0.
+
+        Raises
+        ------
+        TypeError
+            If `m` is no sparse array.
+        """
+        if not hasattr(m, "tocoo"):
+            raise TypeError(f"a sparse array or matrix of scipy is needed, got {type(m).__name__}")
         coo = m.tocoo(copy=True)
         coo.sum_duplicates()
         return cls(np.stack(coo.coords, axis=1), coo.data, coo.shape)

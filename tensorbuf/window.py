@@ -29,6 +29,9 @@ class DataBufferWindow(Generic[Buffer]):
         self._buffer = front
         self._offset = 0
 
+    def __repr__(self) -> str:
+        return f"DataBufferWindow(offset={self.offset}, {self.buffer!r})"
+
     @property
     def offset(self) -> int:
         """The position in the source of the first element."""

@@ -292,6 +292,15 @@ def test_visitors():
     assert databuffers.of_bits(3).accept(Kind()) == "other"
     assert databuffers.FLOAT16.apply_to(databuffers.of_shorts(3)).accept(Kind()) == "other"
     assert databuffers.of(source).accept(DataStorageVisitor()) is None
+    for stranger in (None, {}, 1.0):
+        with pytest.raises(TypeError, match="DataStorageVisitor is needed"):
+            databuffers.of(source).accept(stranger)
+
+
+def test_the_functions_make_buffers():
+    for arguments in ((), (5,), ([1, 2],)):
+        with pytest.raises(TypeError, match="databuffers"):
+            DataBuffer(*arguments)
 
 
 def test_bytes_read_as_other_types():
@@ -501,3 +510,5 @@ def test_own_layouts():
 def test_repr_is_bounded():
     assert repr(databuffers.of_bits(2)) == "DataBuffer(size=2, dtype=bool, values=[False, False])"
     assert len(repr(databuffers.of_ints(10**6))) < 100
+    window = databuffers.of([1, 2, 3]).window(2).slide_to(1)
+    assert repr(window) == "DataBufferWindow(offset=1, DataBuffer(size=2, dtype=int64, values=[2, 3]))"

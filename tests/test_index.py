@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from selections import chosen
 
-from tensorbuf import NdArray, RankError, ShapeError
+from tensorbuf import NdArray, RankError, Shape, ShapeError
 from tensorbuf import index as ix
 
 
@@ -146,6 +146,12 @@ def test_wrong_arguments(make, error):
 def test_at_takes_a_scalar_array():
     assert cube().slice(ix.at(NdArray._wrap(np.array(-1)))).shape == (4, 5)
     assert cube().slice(ix.at(np.int8(1))).get_object(0, 0) == 20
+
+
+@pytest.mark.parametrize("call", [ix.seq, Shape, Shape.of(2).append])
+def test_what_is_too_long_is_refused_at_once(call):
+    with pytest.raises((OverflowError, MemoryError)):
+        call(range(2**62))
 
 
 def test_seq_copies_its_coordinates():

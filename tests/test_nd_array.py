@@ -122,6 +122,7 @@ def test_equality():
 def test_repr_is_bounded():
     assert len(repr(NdArray(["x" * 10**6] * 20))) < 700
     assert repr(NdArray([])) == "DoubleNdArray(shape=(0,), dtype=float64, values=[])"
+    assert repr(NdArray([[1, 2]]).elements(0)) == "NdArraySequence(1 of shape (2,), dtype=int64)"
     text = repr(NdArray._wrap(np.arange(10**6, dtype=np.float32)))
     assert text == "FloatNdArray(shape=(1000000,), dtype=float32, values=[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, ...])"
 

@@ -213,6 +213,19 @@ def test_from_dense_keeps_every_bit():
     assert SparseNdArray.from_dense(np.array([0j, complex(0, -0.0), 1j])).indices.tolist() == [[1], [2]]
     assert SparseNdArray.from_dense(np.array(["a", None, "b"], object)).indices.tolist() == [[0], [2]]
     assert SparseNdArray.from_dense([[True, False]]).default is False
+
+
+def test_from_dense_takes_scalars():
+    assert SparseNdArray.from_dense(7).tolist() == 7
+    assert SparseNdArray.from_dense(0).indices.shape == (0, 0)
+    text = SparseNdArray.from_dense("text")
+    assert (text.shape, text.get_object()) == ((), "text")
+
+
+def test_from_scipy_takes_sparse_arrays_only():
+    for stranger in (None, [[1]], np.eye(2)):
+        with pytest.raises(TypeError, match="sparse array or matrix of scipy"):
+            SparseNdArray.from_scipy(stranger)
     source = np.array([1, 0])
     shared = SparseNdArray.from_dense(source)
     source[0] = 9
