@@ -11,8 +11,8 @@ __all__ = ["passes", "same_places", "share_memory"]
 
 Array = np.ndarray[Any, Any]
 
-# Candidate pairs that numpy may try before it gives up telling interleaved arrays apart. (Older stubs of numpy know -1 and
-# 0 only.)
+# Candidate pairs that numpy may try before it gives up telling interleaved arrays apart. Any, since older stubs know -1
+# and 0 only.
 _MAX_WORK: Any = 1000
 
 
