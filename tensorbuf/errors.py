@@ -8,9 +8,6 @@ import numpy as np
 
 __all__ = ["ConversionError", "RankError", "ReadOnlyError", "ShapeError"]
 
-# The longest int that a message writes out, wider than any type's range.
-_WRITTEN_BITS = 1024
-
 
 class RankError(ValueError):
     """A wrong number of coordinates, selectors or axes."""
@@ -30,9 +27,11 @@ class ConversionError(OverflowError, ValueError):
     @classmethod
     def at(cls, position: int, value: object, dtype: np.dtype[Any], link: str = "which") -> ConversionError:
         """The error that names the flat position and the value of the first element that does not fit."""
-        # Python refuses to write out an int of several thousand digits.
-        bits = value.bit_length() if isinstance(value, int) else 0
-        shown = f"an int of {bits} bits" if bits > _WRITTEN_BITS else repr(value)
+        try:
+            shown = repr(value)
+        except ValueError:
+            # Python refuses to write out an int of several thousand digits.
+            shown = f"an int of {value.bit_length()} bits" if isinstance(value, int) else f"a {type(value).__name__}"
         return cls(
             f"element {position} is {shown}, {link} does not fit {dtype.newbyteorder('=')}; "
             'overflow="saturate" clamps such values, overflow="wrap" keeps their low bits'

@@ -93,7 +93,8 @@ def plans() -> None:
     quantize = Converter.quantize(0.1, 3)
     checked = Converter("float64", scale=0.5, layout="HWC->WHC", overflow="raise")
     for plan in (normalize, quantize, checked):
-        plan(image[:5, :5])
+        # Large enough for every way that a plan may take, whose code is read from the disk the first time.
+        plan(image[:64, :64])
     check("normalize", lambda: normalize(image, out=out))
     check("normalize float64", lambda: normalize(wide, out=out))
     check("normalize back to front", lambda: normalize(image[::-1, ::-1], out=out))

@@ -19,7 +19,7 @@ static inline void environment_leave(environment saved) {
 
 #elif defined(__aarch64__) && defined(__GNUC__)
 
-typedef unsigned long environment;
+typedef unsigned long long environment;
 static inline environment environment_enter(void) {
     environment saved, plain = 0;
     __asm__ __volatile__("mrs %0, fpcr" : "=r"(saved));
