@@ -61,6 +61,7 @@ def plant(tmp_path, monkeypatch):
     return put
 
 
+@pytest.mark.release
 def test_a_crash_is_told_with_its_signal(plant):
     plant(CRASHING)
     outcome = examine(CLEARED, "torch")

@@ -142,6 +142,7 @@ if sys.platform == "linux":
         assert done.stderr == f"tensorbuf: {tmp_path}/out.npy: File too large\n".encode()
         assert os.listdir(tmp_path) == []
 
+    @pytest.mark.release
     def test_a_frame_that_does_not_fit_into_memory(tmp_path):
         np.save(tmp_path / "in.npy", np.zeros(3))
         shape = ",".join(["100000"] * 3)
