@@ -3,7 +3,7 @@
 #
 #   make demo            the main job on the sample photograph
 #   make test            the suite, the doctests, and the conversions at each instruction-set level
-#   make test-interop    the doors, with their partners: torch, Arrow, safetensors, scipy, JAX
+#   make test-interop    the doors, with their partners: torch, Arrow, safetensors, scipy, LiteRT, JAX
 #   make dev             an editable install that rebuilds on import
 #   make lint            ruff, cython-lint, codespell, mypy and stubtest
 #   make docs            the pages, into docs/_build

@@ -1,6 +1,6 @@
 """Typed tensors over raw bytes, exact conversion between dtypes, zero-copy views."""
 
-from tensorbuf import databuffers, index, ndarrays
+from tensorbuf import databuffers, index, litert, ndarrays
 from tensorbuf.bitcasting import bitcast
 from tensorbuf.buffers import from_memory, frombuffer
 from tensorbuf.conversion import cast, convert, saturate_cast
@@ -65,6 +65,7 @@ __all__ = [
     "from_memory",
     "frombuffer",
     "index",
+    "litert",
     "load",
     "ndarrays",
     "saturate_cast",

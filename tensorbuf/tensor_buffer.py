@@ -18,6 +18,7 @@ from tensorbuf.doors.exports import Exports
 from tensorbuf.dtypes import DataType, DTypeLike, numeric_dtype
 from tensorbuf.errors import ShapeError
 from tensorbuf.source import Source, register
+from tensorbuf.tensor_details import TensorDetails, read_detail
 
 __all__ = ["TensorBuffer"]
 
@@ -134,6 +135,31 @@ class TensorBuffer(Flat, Exports):
         if not isinstance(buffer, TensorBuffer):
             raise TypeError(f"create_from takes a TensorBuffer, got {type(buffer).__name__}; load_array takes the rest")
         return cls._of(_converted(buffer._array, numeric_dtype(data_type)), is_dynamic=buffer._is_dynamic)
+
+    @classmethod
+    def for_tensor(cls, details: TensorDetails) -> Self:
+        """A fixed-size buffer of zeros with the shape and type of a LiteRT tensor.
+
+        Parameters
+        ----------
+        details : mapping
+            An entry of ``Interpreter.get_input_details()`` or ``get_output_details()``, or a dict with ``"shape"`` and
+            ``"dtype"``. The shape is the tensor's present one; where the model leaves a dimension open, that is the
+            one set by ``resize_tensor_input``, known after ``allocate_tensors``.
+
+        Raises
+        ------
+        TypeError
+            If `details` is no such entry, or of a type with no numbers (strings, resources).
+        ShapeError
+            If a dimension is negative, which stands for an open one.
+
+        Examples
+        --------
+        >>> TensorBuffer.for_tensor({"shape": np.int32([1, 2]), "dtype": np.int8})
+        TensorBuffer(INT8, shape=(1, 2), fixed size, [0, 0])
+        """
+        return cls.create_fixed_size(read_detail(details, "shape"), read_detail(details, "dtype"))
 
     @property
     def data_type(self) -> DataType:
