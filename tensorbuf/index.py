@@ -258,7 +258,7 @@ def _stride(stride: SupportsIndex) -> int:
 
 
 def _is_scalar(value: Any) -> bool:
-    return getattr(value, "shape", None) == () or not (isinstance(value, Iterable) or hasattr(value, "__array__"))
+    return getattr(value, "shape", None) == () or not (hasattr(value, "__array__") or isinstance(value, Iterable))
 
 
 def _coordinates(listed: Any) -> np.ndarray[Any, Any]:

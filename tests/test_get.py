@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from guarded import guarded
 
 from tensorbuf._kernels.get import gather, may_overlap, scatter
+
+pytestmark = pytest.mark.levels
 
 SIZES = [1, 2, 3, 4, 5, 6, 8, 12, 16, 24]
 STEPS = [1, 2, 3, 4, 5, -1, -2, -3, -4, -5]
@@ -11,7 +14,7 @@ STEPS = [1, 2, 3, 4, 5, -1, -2, -3, -4, -5]
 
 def rows(size, count, step, lead):
     """A view of 3 rows of items whose bytes end where their memory ends, `lead` bytes from an aligned start."""
-    length = (count - 1) * abs(step) + 1
+    length = max((count - 1) * abs(step) + 1, 0)
     memory = np.random.default_rng(size).integers(0, 256, 3 * length * size + lead, np.uint8)
     return memory[lead:].reshape(3, length, size)[:, ::step]
 
@@ -19,7 +22,7 @@ def rows(size, count, step, lead):
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("step", STEPS)
 def test_runs(size, step):
-    for count in [*range(1, 20), 33, 64, 100]:
+    for count in range(131):
         view = rows(size, count, step, count % 3)
         out = np.empty(view.shape, np.uint8)
         gather(view, None, out)
@@ -48,6 +51,39 @@ def test_tables(size):
                 expected[row, column] = values[i, j]
         scatter(values, target, tables)
         assert (target == expected).all()
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("step", STEPS)
+def test_runs_touch_nothing_beyond_their_ends(size, step):
+    lengths = [max((count - 1) * abs(step) + 1, 0) * size for count in range(131)]
+    source, target = guarded(lengths[-1]), guarded(130 * size)
+    source[:] = np.random.default_rng(size).integers(0, 256, source.size)
+    for count, length in enumerate(lengths):
+        for first, out_first in [(0, 0), (source.size - length, target.size - count * size)]:
+            view = source[first : first + length].reshape(-1, size)[::step]
+            target[:] = 0
+            out = target[out_first : out_first + count * size].reshape(count, size)
+            gather(view, None, out)
+            assert (out == view).all()
+            assert not target[:out_first].any()
+            assert not target[out_first + count * size :].any()
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("stride", [1, 3, -2])
+def test_tables_touch_nothing_beyond_their_ends(size, stride):
+    rng = np.random.default_rng(size)
+    for length in [1, 2, 7, 8, 9, 100, 1023, 1024, 1025, 2100]:
+        memory = guarded(3 * length * abs(stride) * size)
+        memory[:] = rng.integers(0, 256, memory.size)
+        last = memory[memory.size - 3 * length * abs(stride) * size :].reshape(3, -1, size)
+        view = last[:, ::stride] if stride < 0 else last[:, stride - 1 :: stride]
+        first, second = np.array([2, 0, 1, 0]), rng.permutation(length)
+        for columns in [second, second[: length // 2], np.append(second, second)]:
+            out = np.empty((4, len(columns), size), np.uint8)
+            gather(view, (first, columns, None), out)
+            assert (out == view[np.ix_(first, columns)]).all()
 
 
 def test_large_copies_let_the_interpreter_go_on():

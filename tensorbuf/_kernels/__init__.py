@@ -8,7 +8,7 @@ import importlib
 import importlib.util
 import os
 
-from tensorbuf._kernels import pipeline
+from tensorbuf._kernels import get, pipeline
 
 __all__ = ["level", "levels"]
 
@@ -34,3 +34,4 @@ def _choose() -> str:
 
 _LEVEL = _choose()
 pipeline.use(*(importlib.import_module(f"{__name__}.{name}_{_LEVEL}").table for name in ("convert", "arithmetic")))
+get.use(_LEVEL)

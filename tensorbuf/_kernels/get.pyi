@@ -2,6 +2,7 @@ from typing import Any
 
 import numpy as np
 
+def use(level: str) -> None: ...
 def gather(
     view: np.ndarray[Any, Any], tables: tuple[np.ndarray[Any, Any] | None, ...] | None, out: np.ndarray[Any, Any]
 ) -> None: ...

@@ -1,3 +1,4 @@
+cimport numpy as cnp
 from libc.stdint cimport int64_t
 
 
@@ -37,10 +38,11 @@ cdef class Selector:
     cdef readonly str name
     cdef tuple given
     cdef readonly int kind
-    cdef readonly object start_bound, end_bound, coordinates
+    cdef readonly object start_bound, end_bound
+    cdef readonly cnp.ndarray coordinates
     cdef Py_ssize_t start, end, step, count, block, least, greatest
 
-    cdef int span(self, const int64_t[::1] coordinates) except -1
+    cdef void span(self, const int64_t *coordinates, Py_ssize_t count) noexcept
     cdef bint is_run(self) noexcept
     cdef int resolve(self, Py_ssize_t length, Run *run) noexcept
     cdef int bounded(self, Py_ssize_t length, Run *run) noexcept

@@ -5,15 +5,24 @@ nothing here overflows, and every coordinate handed out lies within 0 <= c < len
 arrive clipped; no axis has a place for them.
 """
 
+cimport numpy as cnp
 from libc.stdint cimport int64_t
 
 import numpy as np
+
+cnp.import_array()
 
 cdef extern from "Python.h":
     Py_ssize_t PyNumber_AsSsize_t(object, void *) except? -1
     Py_ssize_t PySlice_AdjustIndices(Py_ssize_t length, Py_ssize_t *start, Py_ssize_t *end, Py_ssize_t step) noexcept
     Py_ssize_t PY_SSIZE_T_MAX
     Py_ssize_t PY_SSIZE_T_MIN
+
+cdef enum:
+    NEW_VECTOR = (
+        cnp.NPY_ARRAY_C_CONTIGUOUS | cnp.NPY_ARRAY_ALIGNED | cnp.NPY_ARRAY_NOTSWAPPED
+        | cnp.NPY_ARRAY_ENSURECOPY | cnp.NPY_ARRAY_ENSUREARRAY
+    )
 
 
 cdef class Selector:
@@ -41,18 +50,17 @@ cdef class Selector:
         self.least, self.greatest = 0, -1
         if coordinates is not None:
             # Tables are read by pointer: what a pickle brings is brought to this form too.
-            self.coordinates = np.array(coordinates, np.int64, ndmin=1, order="C")
-            self.coordinates.flags.writeable = False
-            self.span(self.coordinates)
+            self.coordinates = cnp.PyArray_FROMANY(coordinates, cnp.NPY_INT64, 1, 1, NEW_VECTOR)
+            cnp.PyArray_CLEARFLAGS(self.coordinates, cnp.NPY_ARRAY_WRITEABLE)
+            self.span(<const int64_t *>cnp.PyArray_DATA(self.coordinates), cnp.PyArray_SIZE(self.coordinates))
 
-    cdef int span(self, const int64_t[::1] coordinates) except -1:
+    cdef void span(self, const int64_t *coordinates, Py_ssize_t count) noexcept:
         cdef Py_ssize_t place
-        if coordinates.shape[0]:
+        if count:
             self.least = self.greatest = coordinates[0]
-        for place in range(coordinates.shape[0]):
+        for place in range(count):
             self.least = min(self.least, coordinates[place])
             self.greatest = max(self.greatest, coordinates[place])
-        return 0
 
     @property
     def arguments(self):

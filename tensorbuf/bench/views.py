@@ -67,7 +67,8 @@ def _jobs() -> list[Job]:
     jobs = []
     for name in _SELECTORS:
         floats, bytes_ = partial(_selected, name, np.float32), partial(_selected, name, np.uint8)
-        jobs.append(Job("13", f"{name} elements copied out, float32", (480, 640), floats, at_least(numpy=1.7)))
+        for shape in ((224, 224), (480, 640)):
+            jobs.append(Job("13", f"{name} elements copied out, float32", shape, floats, at_least(numpy=1.7)))
         jobs.append(Job("13", f"{name} pixels copied out, uint8", (480, 640, 3), bytes_, at_least(numpy=10)))
     bounds = at_least(**{"a[np.ix_()]": 5, "take twice": 2})
     jobs.append(Job("15", "seq on two axes, float32", (1024, 1024), _gathered, bounds))
