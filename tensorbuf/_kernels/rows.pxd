@@ -35,7 +35,8 @@ cdef struct Axis:
 
 
 cdef struct Shuffle:
-    # Takes `together` entries of a run, `times` times, from the vector that begins `start` bytes before the first of them.
+    # Takes `together` entries of a run, `times` times, from the vector that begins `start` bytes before the first of
+    # them.
     Py_ssize_t together
     Py_ssize_t times
     Py_ssize_t start
@@ -43,7 +44,8 @@ cdef struct Shuffle:
 
 
 cdef struct Piece:
-    # Entries of a table: their offsets, worked out once for all rows. For each few of them `pace` bytes are fetched ahead.
+    # Entries of a table: their offsets, worked out once for all rows. `pace` bytes are fetched ahead for each few of
+    # them.
     Py_ssize_t count
     Py_ssize_t low
     Py_ssize_t pace
