@@ -14,6 +14,7 @@ from tensorbuf._kernels import select as kernel
 from tensorbuf._kernels.select import Selector
 from tensorbuf._kernels.view import class_of
 from tensorbuf.assignment import assigned_scalar, check_object
+from tensorbuf.doors.partner import partner
 from tensorbuf.entries import checked_entries, is_default, matches, row_major
 from tensorbuf.equality import all_equal, same_dtype
 from tensorbuf.errors import ReadOnlyError, ShapeError
@@ -156,9 +157,8 @@ class SparseNdArray(NdArray):
             raise ShapeError(f"scipy's sparse arrays have rank 2, this one has shape {self.shape}")
         if self._default != 0:
             raise ValueError(f"scipy's sparse arrays have the default 0, this one has {self._default!r}")
-        from scipy.sparse import coo_array  # type: ignore[import-untyped]
-
-        return coo_array((self._vector.to_numpy(copy=True), tuple(self._entries.T)), shape=self._dims)
+        scipy_sparse = partner("scipy.sparse", "to_scipy", "scipy")
+        return scipy_sparse.coo_array((self._vector.to_numpy(copy=True), tuple(self._entries.T)), shape=self._dims)
 
     def to_dense(self) -> NdArray:
         """A new writable dense array of all elements."""

@@ -11,6 +11,7 @@ import click
 import numpy as np
 import numpy.typing as npt
 
+from tensorbuf.doors.partner import partner
 from tensorbuf.errors import ShapeError
 
 __all__ = ["PICTURE_TYPES", "encode_image", "is_picture", "pillow", "read_image"]
@@ -31,14 +32,10 @@ def pillow() -> Any:
 
     Raises
     ------
-    ModuleNotFoundError
+    ImportError
         If Pillow is not installed, with the command that installs it.
     """
-    try:
-        import PIL.Image
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError("pictures need Pillow: pip install 'tensorbuf[images]'") from None
-    return PIL.Image
+    return partner("PIL.Image", "a picture", "images")
 
 
 def read_image(path: str) -> npt.NDArray[Any]:

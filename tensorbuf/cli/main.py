@@ -85,9 +85,6 @@ def run(arguments: list[str]) -> int:
     except MemoryError as error:
         _report(f"not enough memory: {error}")
         return 1
-    except ModuleNotFoundError as error:
-        _report(f"{error}: pip install 'tensorbuf[{error.name}]'" if error.name == "safetensors" else str(error))
-        return 1
     except Exception as error:  # whatever it is, the user of a command gets a sentence and no traceback
         _report(str(error) or type(error).__name__)
         return 1

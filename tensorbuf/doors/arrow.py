@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from tensorbuf._kernels import arrow as _arrow
+from tensorbuf.doors.partner import partner
 from tensorbuf.dtypes import DataType
 from tensorbuf.memory import empty, native_copy, obstacle
 
-__all__ = ["read", "refuse_nulls", "to_arrow"]
+__all__ = ["check_type", "read", "refuse_nulls", "to_arrow"]
 
 Array = np.ndarray[Any, Any]
 
@@ -35,6 +36,13 @@ _LIST = b"+w:"
 _TENSOR = b"arrow.fixed_shape_tensor"
 
 
+def check_type(dtype: np.dtype[Any]) -> None:
+    """TypeError where Arrow has no such type."""
+    kind = DataType.of(dtype)
+    if kind not in _FORMATS:
+        raise TypeError(f"Arrow has no type for {kind.value}; convert to one of {', '.join(k.value for k in _FORMATS)}")
+
+
 def to_arrow(array: Array) -> Any:
     """An Arrow array of the values of `array`: primitive, or of fixed-shape tensors from rank 2 on.
 
@@ -45,9 +53,7 @@ def to_arrow(array: Array) -> Any:
     ImportError
         If the rank is 2 or more and pyarrow is missing.
     """
-    kind = DataType.of(array.dtype)
-    if kind not in _FORMATS:
-        raise TypeError(f"Arrow has no type for {kind.value}; convert to one of {', '.join(k.value for k in _FORMATS)}")
+    check_type(array.dtype)
     if array.ndim >= 2:
         return _tensor_array(array)
     flat = _primitive(array.reshape(-1))
@@ -67,8 +73,7 @@ def _primitive(array: Array) -> _arrow.PrimitiveArray:
 
 
 def _tensor_array(array: Array) -> Any:
-    import pyarrow
-
+    pyarrow = partner("pyarrow", "to_arrow from rank 2 on", "arrow")
     values = pyarrow.array(_primitive(array.reshape(-1)))
     tensor_type = pyarrow.fixed_shape_tensor(values.type, array.shape[1:])
     storage_type = pyarrow.list_(values.type, math.prod(array.shape[1:]))

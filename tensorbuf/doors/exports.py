@@ -71,6 +71,8 @@ class Exports:
             If `copy` is False and the memory cannot be shared.
         TypeError
             If the elements are objects.
+        ImportError
+            If torch is not installed.
         """
         memory, copied = self._exported()
         return torch.to_torch(memory, copy, copied=copied, requires_grad=self.requires_grad)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tensorbuf.doors.partner import partner
 from tensorbuf.dtypes import DataType
 
 __all__ = ["Entry", "entries", "write"]
@@ -54,8 +55,7 @@ def entries(path: str | os.PathLike[str]) -> dict[str, Entry]:
     ImportError
         If safetensors is not installed.
     """
-    import safetensors
-
+    safetensors = _library()
     try:
         with safetensors.safe_open(os.fspath(path), framework="numpy"):
             pass
@@ -75,6 +75,10 @@ def _entry(name: str, found: dict[str, Any], data: int) -> Entry:
     return Entry(dtype, tuple(found["shape"]), data + found["data_offsets"][0])
 
 
+def _library() -> Any:
+    return partner("safetensors", "a .safetensors file", "safetensors")
+
+
 def write(path: str | os.PathLike[str], arrays: dict[str, Array]) -> None:
     """Write arrays into a file.
 
@@ -85,8 +89,7 @@ def write(path: str | os.PathLike[str], arrays: dict[str, Array]) -> None:
     ImportError
         If safetensors is not installed.
     """
-    import safetensors
-
+    safetensors = _library()
     for name, array in arrays.items():
         if DataType.of(array.dtype) not in _TYPES.values():
             raise TypeError(f"array {name!r}: .safetensors has no type for {array.dtype}; take .npz")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorbuf.doors import dlpack
+from tensorbuf.doors.partner import partner
 from tensorbuf.dtypes import DataType, read_dtype
 from tensorbuf.memory import native_copy, obstacle
 
@@ -65,9 +66,9 @@ def to_torch(array: Array, copy: bool | None = None, *, copied: bool = False, re
         If `copy` is False and the memory cannot be shared.
     TypeError
         If the elements are objects.
+    ImportError
+        If torch is not installed.
     """
-    from torch.utils import dlpack as torch_dlpack
-
     if array.dtype.hasobject:
         raise TypeError("torch has no tensors of objects")
     reason = obstacle(array) if array.flags.writeable else "is read-only, which torch does not respect"
@@ -76,5 +77,5 @@ def to_torch(array: Array, copy: bool | None = None, *, copied: bool = False, re
             f"torch cannot share this memory: it {reason or 'is no strided one'}; take copy=None or copy=True"
         )
     own = native_copy(array) if reason or (copy and not copied) else array
-    tensor = torch_dlpack.from_dlpack(dlpack.export(own))
+    tensor = partner("torch.utils.dlpack", "to_torch", "torch").from_dlpack(dlpack.export(own))
     return tensor.requires_grad_(True) if requires_grad else tensor
