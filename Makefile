@@ -3,7 +3,7 @@
 #
 #   make demo            the main job on the sample photograph
 #   make test            the suite, the doctests, and the conversions at each instruction-set level
-#   make test-interop    the doors, with their partners: torch, Arrow, safetensors, scipy, LiteRT, JAX
+#   make test-interop    the doors and the engines, with torch, Arrow, safetensors, scipy, LiteRT, JAX, Dask, Ray, TensorFlow
 #   make dev             an editable install that rebuilds on import
 #   make lint            ruff, cython-lint, codespell, mypy and stubtest
 #   make docs            the pages, into docs/_build
@@ -46,10 +46,13 @@ demo: install
 
 test: test-suite test-levels
 
+# The modules whose examples need what `make test` does not install.
+engines := dask ray torch
+
 test-suite: install $(venv)/tools-test
 	$(pytest) tests
 	$(pytest) bench --benchmark-disable
-	$(pytest) --doctest-modules --pyargs tensorbuf
+	$(pytest) --doctest-modules --pyargs tensorbuf $(engines:%=--ignore-glob='*/tensorbuf/%.py')
 
 # The suite above ran at the best level; here what is marked so runs at each other one, in processes of their own that
 # assert the level they loaded (tests/test_levels.py).
@@ -60,18 +63,18 @@ test-levels: install $(venv)/tools-test
 proof: install $(venv)/tools-test
 	$(python) -m pytest -n $(WORKERS) -m proof $(PYTEST_ARGS) tests
 
-# In a folder of its own, since the partners are large and pinned. A partner that is missing is an error, but for JAX,
-# which has no wheels for every machine.
+# In a folder of its own, since the partners are large and pinned. A partner that is missing is an error, but for JAX and
+# TensorFlow, which have no wheels for every machine. The examples run in a folder without the sources, since the workers
+# of Ray import what is in the folder of their driver.
 test-interop:
 	$(MAKE) interop-suite VENV=$(VENV)-interop
 
 interop-suite: install $(venv)/tools-interop
-	if $(pip) --group jax; then \
-	  $(pytest) tests/interop; \
-	else \
-	  echo 'JAX cannot be installed here: tests/interop/test_jax.py is left out' && \
-	  $(pytest) tests/interop --ignore=tests/interop/test_jax.py; \
-	fi
+	left_out=; for group in jax tensorflow; do $(pip) --group $$group || { \
+	  echo "$$group cannot be installed here: tests/interop/test_$$group.py is left out" && \
+	  left_out="$$left_out --ignore=tests/interop/test_$$group.py"; }; done; \
+	$(pytest) tests/interop $$left_out
+	cd $(venv) && $(pytest) -c $(CURDIR)/pyproject.toml --doctest-modules --pyargs $(engines:%=tensorbuf.%)
 
 # Errors inside noexcept functions are only printed; pytest turns that into failures, as it does with every warning.
 test-checks:

@@ -1,5 +1,8 @@
 """Typed tensors over raw bytes, exact conversion between dtypes, zero-copy views."""
 
+import importlib
+from typing import Any
+
 from tensorbuf import databuffers, index, litert, ndarrays
 from tensorbuf.bitcasting import bitcast
 from tensorbuf.buffers import from_memory, frombuffer
@@ -71,3 +74,10 @@ __all__ = [
     "saturate_cast",
     "save",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Not in __all__: `from tensorbuf import *` must not replace the libraries of these names.
+    if name in ("dask", "ray", "torch"):
+        return importlib.import_module(f"tensorbuf.{name}")
+    raise AttributeError(f"module 'tensorbuf' has no attribute {name!r}")

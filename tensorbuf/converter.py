@@ -17,7 +17,7 @@ from tensorbuf.parameters import channels, read_parameter
 from tensorbuf.plan import Operation, Plan
 from tensorbuf.rule import DEFAULT, UNSET, Rule, read_rule
 
-__all__ = ["Converter"]
+__all__ = ["Converter", "check_converter"]
 
 
 class Converter:
@@ -246,7 +246,8 @@ class Converter:
         raise AttributeError(f"a Converter is frozen, {name!r} cannot be deleted; make a new one")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return self._of, (self._plan,)
+        # What was proved belongs to the processor, and must not tell apart two plans that are the same.
+        return self._of, (dataclasses.replace(self._plan, proved={}),)
 
     def __repr__(self) -> str:
         parts = [self.dtype.name]
@@ -316,6 +317,13 @@ class Converter:
             targets[key][...] = result
             written(out[key], targets[key])
         return out
+
+
+def check_converter(converter: object) -> Converter:
+    """TypeError where a plan is needed and something else was given."""
+    if not isinstance(converter, Converter):
+        raise TypeError(f"a Converter is needed, got a {type(converter).__name__}")
+    return converter
 
 
 def _read_axis(axis: object) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,14 +19,7 @@ class Layout(NamedTuple):
     after: str
 
     def move(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """The array with its axes in the new order; *shares* its memory.
-
-        Raises
-        ------
-        ShapeError
-            If its rank is not the number of letters.
-        """
-        self.check_rank(array.shape)
+        """The array, of a rank that was checked, with its axes in the new order; *shares* its memory."""
         return array.transpose([self.before.index(letter) for letter in self.after])
 
     def back(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -33,8 +27,14 @@ class Layout(NamedTuple):
         return array.transpose([self.after.index(letter) for letter in self.before])
 
     def check_rank(self, shape: tuple[int, ...]) -> None:
+        """ShapeError if a shape has not as many axes as there are letters."""
         if len(shape) != len(self.before):
             raise ShapeError(f"layout {self} needs rank {len(self.before)}, got shape {shape}")
+
+    def batched(self) -> Layout:
+        """The same with a new first axis, which stays the first."""
+        letter = next(letter for letter in f"N{string.ascii_lowercase}" if letter not in self.before)
+        return Layout(letter + self.before, letter + self.after)
 
     def __str__(self) -> str:
         return f"{self.before}->{self.after}"

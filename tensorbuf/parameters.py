@@ -29,6 +29,10 @@ class Parameter(NamedTuple):
     def size(self) -> int:
         return self.double.size
 
+    def part(self, start: int, stop: int) -> Parameter:
+        """That of some channels; a single value is that of each."""
+        return self if self.size == 1 else Parameter(self.single[start:stop], self.double[start:stop])
+
     def __str__(self) -> str:
         values = self.double.tolist()
         return str(values[0] if len(values) == 1 else values)

@@ -78,16 +78,13 @@ class Plan:
         TypeError, ShapeError, ReadOnlyError, ConversionError
             As `Converter.__call__`; nothing has been written then.
         """
-        check_pair(memory.dtype, self.dtype)
+        axis = self.check(memory.dtype, memory.shape)
         moved = memory if self.layout is None else self.layout.move(memory)
         into = empty(moved.shape, self.dtype) if out is None else check_out(out, moved.shape, self.dtype)
         if not self.operations:
             # In the order of the source, in which a misfit is named.
             convert_array(memory, into if self.layout is None else self.layout.back(into), self.rule)
             return into
-        if memory.dtype.kind == "c":
-            raise TypeError(f"arithmetic takes real numbers, got {memory.dtype}; convert its .real and .imag")
-        axis = self._channel_axis(memory.shape)
         if self.rule.overflow == "raise":
             self._refuse_misfits(memory, axis)
         if self.layout is not None and self.channels > 1:
@@ -100,6 +97,37 @@ class Plan:
         else:
             self._look_up(moved, into, axis)
         return into
+
+    def check(self, dtype: np.dtype[Any], shape: tuple[int, ...]) -> int:
+        """Whether the plan takes arrays like that; the axis of their channels, 0 where there are none to tell apart.
+
+        Raises
+        ------
+        TypeError, ShapeError
+            As `Converter.__call__`.
+        """
+        check_pair(dtype, self.dtype)
+        if self.layout is not None:
+            self.layout.check_rank(shape)
+        if not self.operations:
+            return 0
+        if dtype.kind == "c":
+            raise TypeError(f"arithmetic takes real numbers, got {dtype}; convert its .real and .imag")
+        return self._channel_axis(shape)
+
+    def of_channels(self, start: int, stop: int) -> Plan:
+        """The same plan for arrays that hold only those channels."""
+        operations = tuple(
+            (name, parameter.part(start, stop) if isinstance(parameter, Parameter) else parameter)
+            for name, parameter in self.operations
+        )
+        return dataclasses.replace(self, operations=operations, channels=stop - start, proved={})
+
+    def for_rank(self, rank: int) -> Plan:
+        """The plan for arrays of that rank: where it names one axis less, these are batches of what it takes."""
+        if self.layout is None or len(self.layout.before) != rank - 1:
+            return self
+        return dataclasses.replace(self, layout=self.layout.batched(), axis=self.axis + 1, proved={})
 
     @property
     def _divides(self) -> bool:
@@ -129,7 +157,6 @@ class Plan:
         return results
 
     def _channel_axis(self, shape: tuple[int, ...]) -> int:
-        """The axis of the channels, from the front; 0 where there are none to tell apart."""
         if self.channels == 1:
             return 0
         if not -len(shape) <= self.axis < len(shape):

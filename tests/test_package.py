@@ -1,6 +1,8 @@
 """What is installed: every file, nothing else, and small."""
 
 import io
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -41,6 +43,20 @@ def test_every_compiled_module_has_a_stub():
 
 def test_no_source_is_installed():
     assert [name for name in installed() if Path(name).suffix in BUILT_FROM] == []
+
+
+def test_an_engine_is_imported_when_it_is_used():
+    code = """
+import sys
+import tensorbuf
+from tensorbuf import *
+assert not {"dask", "ray", "torch", "tensorbuf.dask", "tensorbuf.ray", "tensorbuf.torch"} & sys.modules.keys()
+assert not {"dask", "ray", "torch"} & globals().keys()
+assert tensorbuf.dask.convert and tensorbuf.ray.convert and tensorbuf.torch.collate_fn
+assert not {"dask", "ray", "torch"} & sys.modules.keys()
+assert not hasattr(tensorbuf, "spark")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.release
