@@ -23,7 +23,8 @@ def examples(text: str) -> str:
 
 def run(page: Path) -> None:
     """Fail with doctest's report unless every example of the page gives what it shows."""
-    test = doctest.DocTestParser().get_doctest(examples(page.read_text("utf-8")), {}, page.name, str(page), 0)
+    names = {"__name__": "__main__"}
+    test = doctest.DocTestParser().get_doctest(examples(page.read_text("utf-8")), names, page.name, str(page), 0)
     report: list[str] = []
     doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=report.append)
     if report:

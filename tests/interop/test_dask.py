@@ -132,7 +132,7 @@ def client(tmp_path_factory):
     folder = str(tmp_path_factory.mktemp("dask"))
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0, "temporary-directory": folder}),
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL") as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL") as cluster,
         Client(cluster) as client,
     ):
         yield client
