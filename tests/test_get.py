@@ -71,6 +71,25 @@ def test_runs_touch_nothing_beyond_their_ends(size, step):
 
 
 @pytest.mark.parametrize("size", SIZES)
+def test_short_runs_of_any_two_strides(size):
+    """Channels in any order or some of them, windows that overlap, repeated ones; from the first byte to the last."""
+    memory = guarded(4096)
+    memory[:] = np.random.default_rng(size).integers(0, 256, memory.size)
+    item = np.dtype((np.void, size))
+    for outer in range(-20, 21):
+        for inner in [-8, -4, -3, -2, -1, 0, 1, 2, 3, 4, 6, 8]:
+            for rows, count in [(1, 3), (2, 2), (5, 4), (6, 3), (17, 2), (30, 3), (9, 16)]:
+                reach = (rows - 1) * outer, (count - 1) * inner
+                span = sum(map(abs, reach)) + size
+                for low in (0, memory.size - span):
+                    first = low - sum(min(r, 0) for r in reach)
+                    view = np.ndarray((rows, count), item, memory, first, (outer, inner))
+                    out = np.zeros(view.shape, item)
+                    gather(view, None, out)
+                    assert out.tobytes() == view.tobytes()
+
+
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("stride", [1, 3, -2])
 def test_tables_touch_nothing_beyond_their_ends(size, stride):
     rng = np.random.default_rng(size)

@@ -4,6 +4,7 @@ The assumptions that make the unchecked loops safe are those of get.pyx.
 """
 
 from libc.stdint cimport int64_t, uint8_t
+from libc.stdlib cimport llabs
 from libc.string cimport memcpy
 
 cdef extern from "rows.h":
@@ -88,6 +89,19 @@ cdef inline Py_ssize_t place(const Axis *axis, Py_ssize_t entry) noexcept nogil:
 cdef inline char *rows(
     Py_ssize_t item, char *view, const Axis *outer, const Axis *inner, char *flat, bint reading
 ) noexcept nogil:
+    cdef Axis rest = outer[0]
+    cdef Py_ssize_t done
+    if reading and not outer.table and not inner.table:
+        done = read_short_runs(item, view, outer, inner, flat)
+        rest.count -= done
+        view += done * outer.stride
+        flat += done * inner.count * item
+    return long_rows(item, view, &rest, inner, flat, reading)
+
+
+cdef inline char *long_rows(
+    Py_ssize_t item, char *view, const Axis *outer, const Axis *inner, char *flat, bint reading
+) noexcept nogil:
     if item == 1:
         return typed_rows(view, outer, inner, <Item1 *>flat, reading)
     if item == 2:
@@ -119,34 +133,62 @@ cdef inline char *typed_rows(char *view, const Axis *outer, const Axis *inner, I
 
 # ---------------------------------------------------------------- runs
 
+cdef inline Py_ssize_t read_short_runs(
+    Py_ssize_t item, const char *view, const Axis *outer, const Axis *inner, char *flat
+) noexcept nogil:
+    """Runs that fit a vector, as the channels of a pixel, several in a shuffle; returns how many were copied."""
+    cdef Shuffle shuffle
+    shuffle_of(outer, inner, item, &shuffle)
+    shuffled(view, outer.stride, inner.count * item, &shuffle, flat)
+    return shuffle.together * shuffle.times
+
+
 cdef inline void read_runs(const char *view, const Axis *outer, const Axis *inner, Item *flat) noexcept nogil:
     cdef Py_ssize_t row
     cdef Shuffle shuffle
+    cdef Axis single
     if tb_runs(sizeof(Item), view, outer.count, outer.stride, outer.table, inner.stride, inner.count, <char *>flat):
         return
     shuffle.together = shuffle.times = 0
     if wide(sizeof(Item)) > sizeof(Item):
-        shuffle_of(inner, sizeof(Item), &shuffle)
+        single.count, single.stride, single.table = 1, 0, NULL
+        shuffle_of(inner, &single, sizeof(Item), &shuffle)
     for row in range(outer.count):
         read_run(view + place(outer, row), inner.stride, inner.count, &shuffle, flat)
         flat += inner.count
 
 
-cdef inline void shuffle_of(const Axis *axis, Py_ssize_t size, Shuffle *shuffle) noexcept nogil:
-    """How one shuffle takes several entries of a run; left as it is where none can."""
-    cdef Py_ssize_t byte, last, apart = -axis.stride if axis.stride < 0 else axis.stride
-    cdef Py_ssize_t extent = (axis.count - 1) * apart + size
-    if not TB_SHUFFLES or not 0 < apart <= VECTOR - size or extent < VECTOR or axis.count * size < VECTOR:
+cdef inline void shuffle_of(const Axis *axis, const Axis *entry, Py_ssize_t item, Shuffle *shuffle) noexcept nogil:
+    """How one shuffle takes several entries of a run, each itself a run of items; `times` is 0 where none can."""
+    cdef Py_ssize_t size = entry.count * item
+    cdef Py_ssize_t apart = llabs(axis.stride)
+    cdef Py_ssize_t span = (entry.count - 1) * llabs(entry.stride) + item
+    cdef Py_ssize_t byte, last, place, extent = (axis.count - 1) * apart + span
+    shuffle.together = shuffle.times = 0
+    if not TB_SHUFFLES or apart == 0 or size > VECTOR or span > VECTOR:
+        return
+    if extent < VECTOR or axis.count * size < VECTOR:
         return
     # As long as a whole vector lies within the run, and within the rest of the contiguous row.
     last = min((extent - VECTOR) // apart, axis.count - (VECTOR + size - 1) // size)
-    shuffle.together = (VECTOR - size) // apart + 1
+    shuffle.together = min((VECTOR - span) // apart + 1, VECTOR // size)
     shuffle.times = last // shuffle.together + 1
-    shuffle.start = VECTOR - size if axis.stride < 0 else 0
+    # The bytes before an entry in its vector: those of the entries behind it, and of its own items behind the first.
+    shuffle.start = VECTOR - span if axis.stride < 0 else 0
+    shuffle.start += (entry.count - 1) * -entry.stride if entry.stride < 0 else 0
     for byte in range(VECTOR):
         shuffle.order[byte] = 0
-    for byte in range(min(shuffle.together * size, VECTOR)):
-        shuffle.order[byte] = <uint8_t>(shuffle.start + byte // size * axis.stride + byte % size)
+    for byte in range(shuffle.together * size):
+        place = byte // size * axis.stride + byte % size // item * entry.stride + byte % item
+        shuffle.order[byte] = <uint8_t>(shuffle.start + place)
+
+
+cdef inline void shuffled(
+    const char *view, Py_ssize_t stride, Py_ssize_t size, const Shuffle *shuffle, char *flat
+) noexcept nogil:
+    tb_shuffle(
+        view - shuffle.start, shuffle.together * stride, shuffle.order, flat, shuffle.together * size, shuffle.times
+    )
 
 
 cdef inline void read_run(
@@ -187,10 +229,7 @@ cdef inline void move(
     cdef Py_ssize_t k, size = sizeof(Item), spill = wide(size) - size
     cdef Py_ssize_t entry = shuffle.together * shuffle.times
     if entry:
-        tb_shuffle(
-            view - shuffle.start, shuffle.together * stride, shuffle.order,
-            <char *>flat, shuffle.together * size, shuffle.times,
-        )
+        shuffled(view, stride, size, shuffle, <char *>flat)
     else:
         memcpy(flat, view, sizeof(Item))
         entry = 1
