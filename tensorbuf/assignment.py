@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tensorbuf.dtypes import DataType
 from tensorbuf.equality import same_dtype
-from tensorbuf.errors import ConversionError, ShapeError
+from tensorbuf.errors import ConversionError, ShapeError, shown
 from tensorbuf.source import Source, array_of, memory_of
 
 __all__ = ["assigned", "assigned_objects", "assigned_scalar", "check_class", "check_object"]
@@ -32,8 +33,8 @@ def assigned(source: Any, dtype: np.dtype[Any]) -> Array:
     ConversionError
         If a value does not fit.
     """
-    if not isinstance(source, (list, tuple, bool, int, float, complex, np.generic)):
-        array = memory_of(source)
+    array = _memory(source)
+    if array is not None:
         if not same_dtype(array.dtype, dtype):
             raise TypeError(f"elements of {dtype} take an array of the same dtype, got {array.dtype}; convert it first")
         return array
@@ -49,10 +50,22 @@ def assigned(source: Any, dtype: np.dtype[Any]) -> Array:
     return array_of(source, dtype.newbyteorder("="), overflow="raise")
 
 
+def _memory(source: Any) -> Array | None:
+    """The memory of an array; None of a scalar, and of a list or another sequence (text is refused later)."""
+    if isinstance(source, (list, tuple, bool, int, float, complex, np.generic)):
+        return None
+    try:
+        return memory_of(source)
+    except TypeError:
+        if isinstance(source, Sequence):
+            return None
+        raise
+
+
 def assigned_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
     """A Python or numpy scalar as a numpy one of the numeric `dtype`; errors as `assigned`."""
     if not isinstance(value, (bool, int, float, complex, np.generic)):
-        raise TypeError(f"an element of {dtype} takes a number, got {value!r}")
+        raise TypeError(f"an element of {dtype} takes a number, got {shown(value)}")
     return assigned(value, dtype)[()]
 
 
@@ -90,14 +103,14 @@ def _object_memory(source: Any) -> Array:
 def check_class(kind: Any) -> type:
     """`kind`, if it is a class; else TypeError."""
     if not isinstance(kind, type):
-        raise TypeError(f"the type of an array's objects is a class, got {kind!r}")
+        raise TypeError(f"the type of an array's objects is a class, got {shown(kind)}")
     return kind
 
 
 def check_object(value: Any, kind: type) -> Any:
     """`value`, if it is None or a `kind`; else TypeError."""
     if value is not None and not isinstance(value, kind):
-        raise TypeError(f"an element is None or a {kind.__name__}, got {value!r}")
+        raise TypeError(f"an element is None or a {kind.__name__}, got {shown(value)}")
     return value
 
 
@@ -107,7 +120,7 @@ def _object_levels(nested: Any, rank: int) -> Array:
     for _ in range(rank):
         lengths = {len(item) if isinstance(item, (list, tuple)) else -1 for item in items} or {0}
         if len(lengths) > 1 or -1 in lengths:
-            raise ShapeError(f"{rank} levels of lists are needed, all of one length on each; got {nested!r}")
+            raise ShapeError(f"{rank} levels of lists are needed, all of one length on each; got {shown(nested)}")
         shape += lengths
         items = [inner for item in items for inner in item]
     array = np.empty(len(items), object)

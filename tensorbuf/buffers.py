@@ -12,8 +12,9 @@ import numpy as np
 from tensorbuf._kernels import memory as _memory
 from tensorbuf._kernels.view import wrapped
 from tensorbuf.dtypes import DataType, DTypeLike, read_dtype
-from tensorbuf.errors import ShapeError
+from tensorbuf.errors import ShapeError, shown
 from tensorbuf.memory import ShapeLike, check_integer, check_layout, check_shape, let_go, releasing
+from tensorbuf.shape import printable
 
 if TYPE_CHECKING:
     from tensorbuf.nd_array import NdArray
@@ -165,7 +166,7 @@ def from_memory(
 def _readable(dtype: DTypeLike) -> np.dtype[Any]:
     read = read_dtype(dtype)
     if read == _OBJECT:
-        raise TypeError(f"{dtype!r} elements are Python objects, which cannot be read from bytes")
+        raise TypeError(f"{shown(dtype)} elements are Python objects, which cannot be read from bytes")
     return read
 
 
@@ -196,8 +197,8 @@ def _check_vector(nbytes: int, dtype: np.dtype[Any], count: int, offset: int) ->
         )
     if count > rest // size:
         raise ValueError(
-            f"count {count} of {dtype} ({size} bytes each) needs {count * size} bytes behind offset {offset}, but of "
-            f"the buffer's {nbytes} bytes {rest} are left: at most {rest // size} elements"
+            f"count {count} of {dtype} ({size} bytes each) needs {printable(count * size)} bytes behind offset {offset}"
+            f", but of the buffer's {nbytes} bytes {rest} are left: at most {rest // size} elements"
         )
 
 
@@ -214,7 +215,7 @@ def _check_rows(
             raise ShapeError(f"shape {shape} of {dtype} is beyond what strides can tell, although it holds nothing")
         return None
     rows = shape[0] if shape else 1
-    needed = offset + (rows - 1) * stride + row
+    needed = printable(offset + (rows - 1) * stride + row)
     if needed > nbytes:
         raise ShapeError(
             f"shape {shape} of {dtype}, rows {stride} bytes apart, needs {needed} bytes from the start of the buffer "

@@ -24,6 +24,7 @@ Array = np.ndarray[Any, Any]
 # The numbers of _kernels/types.pxd.
 SATURATE, WRAP, FINITE = range(3)
 _MOST_AXES = 60  # of what the kernels are given; beyond, most axes have length 1
+_DEFAULT_OVERFLOW, _DEFAULT_ROUNDING = DEFAULT.overflow, DEFAULT.rounding
 ROUNDING_NUMBERS = {name: number for number, name in enumerate(ROUNDINGS)}
 _COMPLEX_PARTS: dict[np.dtype[Any], np.dtype[Any]] = {
     np.dtype(np.complex64): np.dtype(np.float32),
@@ -220,7 +221,8 @@ def convert(
     array([  1, 255,  44, 251,   0], dtype=uint8)
     """
     try:
-        if overflow == "saturate" and rounding == "truncate" and nan is UNSET:
+        # Names that are equal only take the longer way, and an array would be compared element by element.
+        if overflow is _DEFAULT_OVERFLOW and rounding is _DEFAULT_ROUNDING and nan is UNSET:
             done = pipeline.quick(x, dtype, out)
             if done is not None:
                 return done

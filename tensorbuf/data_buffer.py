@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any, Self, SupportsIndex
 
@@ -10,7 +11,7 @@ import numpy as np
 from tensorbuf._kernels.exporter import Exporter
 from tensorbuf.assignment import assigned, assigned_objects
 from tensorbuf.equality import all_equal, same_dtype
-from tensorbuf.errors import ReadOnlyError, ShapeError
+from tensorbuf.errors import ReadOnlyError, ShapeError, shown
 from tensorbuf.nd_array import NdArray
 from tensorbuf.shape import check_integer
 from tensorbuf.source import memory_of
@@ -164,7 +165,7 @@ class DataBuffer(TypedAccess, Exporter):
             If the buffer is read-only.
         """
         self._check_writable()
-        source = src if isinstance(src, (list, tuple)) else self._matching(memory_of(src))
+        source = list(src) if isinstance(src, (list, tuple, range)) else self._matching(memory_of(src))
         start, count = self._extent(len(source), offset, length)
         values = source[start : start + count]
         if self.dtype.hasobject:
@@ -192,7 +193,7 @@ class DataBuffer(TypedAccess, Exporter):
             If `dst` is read-only.
         """
         if not isinstance(dst, DataBuffer):
-            raise TypeError(f"copy_to takes a DataBuffer, got {dst!r}")
+            raise TypeError(f"copy_to takes a DataBuffer, got {shown(dst)}")
         if dst is self:
             raise ValueError("a buffer cannot be copied to itself")
         dst._check_dtype(self.dtype)
@@ -276,6 +277,12 @@ class DataBuffer(TypedAccess, Exporter):
     def __repr__(self) -> str:
         values = shown_values(map(self.get_object, range(self.size)), self.size)
         return f"DataBuffer(size={self.size}, dtype={self.dtype}, values={values})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._over, (self._storage,)
+
+    def __copy__(self) -> Self:
+        return self._over(copy.copy(self._storage))
 
     def _part(self, start: int, count: int) -> Storage:
         return self._storage.part(start, count)

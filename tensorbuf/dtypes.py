@@ -9,6 +9,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from tensorbuf.errors import shown
+
 __all__ = ["CODES", "DTypeLike", "DataType", "native_dtype", "numeric_dtype", "read_dtype"]
 
 # What `read_dtype` accepts cannot be spelled as a type without importing torch, TensorFlow and JAX.
@@ -199,7 +201,7 @@ def numeric_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     """`native_dtype` of one of the seventeen numeric types; TypeError for STRING and object."""
     found = _read(dtype)[1]
     if found not in CODES:
-        raise TypeError(f"{dtype!r} is not numeric; STRING and object are for object arrays only")
+        raise TypeError(f"{shown(dtype)} is not numeric; STRING and object are for object arrays only")
     return found
 
 
@@ -209,7 +211,7 @@ def _read(dtype: DTypeLike) -> tuple[np.dtype[Any], np.dtype[Any]]:
     except TypeError:  # unhashable, so no dtype-like
         found = None
     if found is None:
-        raise TypeError(f"{dtype!r} is no dtype of this package; take one of {', '.join(_NUMPY_DTYPES)}")
+        raise TypeError(f"{shown(dtype)} is no dtype of this package; take one of {', '.join(_NUMPY_DTYPES)}")
     return found
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ConversionError", "RankError", "ReadOnlyError", "ShapeError"]
+__all__ = ["ConversionError", "RankError", "ReadOnlyError", "ShapeError", "shown"]
 
 
 class RankError(ValueError):
@@ -27,12 +27,15 @@ class ConversionError(OverflowError, ValueError):
     @classmethod
     def at(cls, position: int, value: object, dtype: np.dtype[Any], link: str = "which") -> ConversionError:
         """The error that names the flat position and the value of the first element that does not fit."""
-        try:
-            shown = repr(value)
-        except ValueError:
-            # Python refuses to write out an int of several thousand digits.
-            shown = f"an int of {value.bit_length()} bits" if isinstance(value, int) else f"a {type(value).__name__}"
         return cls(
-            f"element {position} is {shown}, {link} does not fit {dtype.newbyteorder('=')}; "
+            f"element {position} is {shown(value)}, {link} does not fit {dtype.newbyteorder('=')}; "
             'overflow="saturate" clamps such values, overflow="wrap" keeps their low bits'
         )
+
+
+def shown(value: object) -> str:
+    """What was given, for a message: its repr, also where Python refuses to write out an int of thousands of digits."""
+    try:
+        return repr(value)
+    except ValueError:
+        return f"an int of {value.bit_length()} bits" if isinstance(value, int) else f"a {type(value).__name__}"

@@ -14,6 +14,7 @@ from tensorbuf._kernels.view import wrapped
 from tensorbuf.doors import npy, npz, safetensors
 from tensorbuf.doors.whole_file import whole_file
 from tensorbuf.dtypes import numeric_dtype
+from tensorbuf.errors import shown
 from tensorbuf.memory import empty, pinned
 from tensorbuf.source import array_of
 
@@ -134,7 +135,7 @@ def _suffix(path: str | os.PathLike[str]) -> str:
 
 def _checked_name(name: object) -> str:
     if not isinstance(name, str):
-        raise TypeError(f"the name of an array is a str, got {name!r}")
+        raise TypeError(f"the name of an array is a str, got {shown(name)}")
     return name
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from tensorbuf._kernels import select as kernel
 from tensorbuf._kernels.select import Selector
 from tensorbuf.errors import RankError
-from tensorbuf.shape import check_integer
+from tensorbuf.shape import check_integer, printable
 
 __all__ = [
     "Selector",
@@ -70,7 +70,7 @@ def at(i: SupportsIndex, keep_dim: bool = False) -> Selector:
     ([4, 5, 6], [[4, 5, 6]])
     """
     if type(i) is int:
-        return _at(i, bool(keep_dim))
+        return _at(printable(i), bool(keep_dim))
     shape = getattr(i, "shape", ())
     if shape != ():
         raise RankError(f"at takes one coordinate, got an array of shape {tuple(shape)}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorbuf._kernels.view import wrapped
 from tensorbuf.doors import arrow, dlpack
+from tensorbuf.errors import shown
 from tensorbuf.memory import native_copy, releasing
 from tensorbuf.source import array_of
 
@@ -97,8 +98,8 @@ def from_arrow(x: Any, *, nulls: str = "raise", fill_value: Any = None) -> NdArr
     >>> from_arrow(NdArray([1, 2, 3]).to_arrow())
     LongNdArray(shape=(3,), dtype=int64, values=[1, 2, 3])
     """
-    if nulls not in ("raise", "fill"):
-        raise ValueError(f'nulls must be "raise" or "fill", got {nulls!r}')
+    if not isinstance(nulls, str) or nulls not in ("raise", "fill"):
+        raise ValueError(f'nulls must be "raise" or "fill", got {shown(nulls)}')
     if nulls == "fill" and fill_value is None:
         raise TypeError('nulls="fill" needs a fill_value')
     values, missing = arrow.read(x)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorbuf.errors import ShapeError
+from tensorbuf.errors import ShapeError, shown
 
 __all__ = ["Layout", "read_layout"]
 
@@ -53,7 +53,7 @@ def read_layout(layout: object) -> Layout | None:
     if layout is None:
         return None
     if not isinstance(layout, str):
-        raise TypeError(f'a layout is a string such as "HWC->CHW", got {layout!r}')
+        raise TypeError(f'a layout is a string such as "HWC->CHW", got {shown(layout)}')
     before, arrow, after = layout.partition("->")
     letters = set(before)
     if not arrow or not before.isalpha() or len(letters) != len(before) or sorted(before) != sorted(after):

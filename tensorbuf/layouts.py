@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import codecs
+import copy
 from typing import Any, Final, Self
 
 import ml_dtypes
@@ -12,6 +13,7 @@ import numpy as np
 from tensorbuf.assignment import assigned_scalar
 from tensorbuf.conversion import convert
 from tensorbuf.data_buffer import DataBuffer
+from tensorbuf.errors import shown
 from tensorbuf.storage import Storage
 
 __all__ = ["BFLOAT16", "BOOL", "FLOAT16", "DataLayout", "strings"]
@@ -75,7 +77,7 @@ class DataLayout(abc.ABC):
             If `buffer` is no DataBuffer, or its dtype is not one of `storage_dtypes`.
         """
         if not isinstance(buffer, DataBuffer):
-            raise TypeError(f"a layout is applied to a DataBuffer, got {buffer!r}")
+            raise TypeError(f"a layout is applied to a DataBuffer, got {shown(buffer)}")
         if self.storage_dtypes and buffer.dtype.newbyteorder("=") not in self.storage_dtypes:
             raise TypeError(f"this layout keeps its values as {self.storage_dtypes}, the buffer holds {buffer.dtype}")
         return DataBuffer._over(LayoutStorage(self, buffer))
@@ -132,6 +134,9 @@ class LayoutStorage(Storage):
     def part(self, i: int, n: int) -> Self:
         scale = self._layout.scale
         return type(self)(self._layout, self._buffer.slice(i * scale, n * scale))
+
+    def __copy__(self) -> Self:
+        return type(self)(self._layout, copy.copy(self._buffer))
 
 
 class _HalfLayout(DataLayout):
@@ -192,7 +197,7 @@ class _StringLayout(DataLayout):
     storage_dtypes = (_OBJECT,)
 
     def __init__(self, encoding: str) -> None:
-        self._encoding = codecs.lookup(encoding).name
+        self._encoding = encoding
 
     def read_object(self, buffer: DataBuffer, index: int) -> str | None:
         data = buffer.get_object(index)
@@ -207,7 +212,7 @@ class _StringLayout(DataLayout):
 
     def _encoded(self, value: Any) -> bytes:
         if not isinstance(value, str):
-            raise TypeError(f"a string layout takes str, got {value!r}")
+            raise TypeError(f"a string layout takes str, got {shown(value)}")
         return value.encode(self._encoding)
 
 
@@ -227,7 +232,14 @@ def strings(encoding: str) -> DataLayout:
     Parameters
     ----------
     encoding : str
-        A text encoding of Python. An unknown one is a LookupError.
+        A text encoding of Python.
+
+    Raises
+    ------
+    ValueError
+        If Python has no text encoding of that name.
+    TypeError
+        If it is no str.
 
     Examples
     --------
@@ -237,4 +249,10 @@ def strings(encoding: str) -> DataLayout:
     >>> storage.get_object(0)
     b'h\\xc3\\xa9'
     """
-    return _StringLayout(encoding)
+    if not isinstance(encoding, str):
+        raise TypeError(f"an encoding is a str, got {shown(encoding)}")
+    try:
+        "".encode(encoding)
+    except (LookupError, ValueError):
+        raise ValueError(f'Python has no text encoding {encoding!r}; take one such as "utf-8"') from None
+    return _StringLayout(codecs.lookup(encoding).name)

@@ -10,7 +10,7 @@ import numpy as np
 
 from tensorbuf._kernels import load as _load
 from tensorbuf.dtypes import CODES, DataType
-from tensorbuf.errors import ConversionError
+from tensorbuf.errors import ConversionError, shown
 from tensorbuf.memory import empty
 
 __all__ = ["Convert", "Nested", "TextError", "object_array"]
@@ -162,7 +162,7 @@ class _Resolver:
             self.dtypes.add(item.dtype)
             return item.item()
         if isinstance(item, (str, bytes, bytearray)):
-            raise TextError(f"a list of numbers cannot hold {item!r}")
+            raise TextError(f"a list of numbers cannot hold {shown(item)}")
         try:
             array = self._memory_of(item)
         except TypeError:
@@ -249,12 +249,12 @@ def object_array(nested: object, *, text_only: bool) -> Array:
     for length in shape:
         for item in leaves:
             if not isinstance(item, (list, tuple)) or len(item) != length:
-                raise ValueError(f"ragged nesting: {item!r} where the first item there has length {length}")
+                raise ValueError(f"ragged nesting: {shown(item)} where the first item there has length {length}")
         leaves = [leaf for item in leaves for leaf in item]  # type: ignore[attr-defined]
     for index, leaf in enumerate(leaves):
         if isinstance(leaf, (list, tuple)):
-            raise ValueError(f"ragged nesting: {leaf!r} where the first item there is a scalar")
+            raise ValueError(f"ragged nesting: {shown(leaf)} where the first item there is a scalar")
         if text_only and not isinstance(leaf, str):
-            raise TypeError(f"a list of text cannot hold {leaf!r}")
+            raise TypeError(f"a list of text cannot hold {shown(leaf)}")
         array.flat[index] = leaf
     return array

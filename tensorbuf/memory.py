@@ -14,7 +14,7 @@ import numpy as np
 
 from tensorbuf._kernels import cache as _cache
 from tensorbuf._kernels import memory as _memory
-from tensorbuf.errors import ShapeError
+from tensorbuf.errors import ShapeError, shown
 from tensorbuf.shape import check_integer
 
 __all__ = [
@@ -57,14 +57,14 @@ def check_shape(shape: ShapeLike) -> tuple[int, ...]:
         If a dimension is negative or beyond 2**63 - 1, or there are more than 64.
     """
     if shape is None or isinstance(shape, (str, bytes, bytearray, bool, np.bool)):
-        raise TypeError(f"a shape is an int or an iterable of ints, got {shape!r}")
+        raise TypeError(f"a shape is an int or an iterable of ints, got {shown(shape)}")
     try:
         dims: tuple[Any, ...] = (operator.index(shape),)  # type: ignore[arg-type]
     except TypeError:
         try:
             dims = tuple(shape)  # type: ignore[arg-type]
         except TypeError:
-            raise TypeError(f"a shape is an int or an iterable of ints, got {shape!r}") from None
+            raise TypeError(f"a shape is an int or an iterable of ints, got {shown(shape)}") from None
     sizes = tuple(check_integer(dim, "a dimension") for dim in dims)
     for size in sizes:
         if not 0 <= size <= sys.maxsize:

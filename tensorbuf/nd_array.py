@@ -13,7 +13,7 @@ from tensorbuf.assignment import assigned, assigned_objects, assigned_scalar, ch
 from tensorbuf.conversion import convert
 from tensorbuf.dtypes import DTypeLike, native_dtype
 from tensorbuf.equality import all_equal, same_dtype
-from tensorbuf.errors import ShapeError
+from tensorbuf.errors import ShapeError, shown
 from tensorbuf.memory import ShapeLike, check_shape, let_go, releasing
 from tensorbuf.sequence import NdArraySequence
 from tensorbuf.source import array_of, memory_of, register
@@ -211,7 +211,7 @@ class NdArray(View):
         [5, 4, 3, 2, 1, 0]
         """
         if not hasattr(dst, "_receive"):
-            raise TypeError(f"copy_to takes an NdArray or a DataBuffer, got {dst!r}")
+            raise TypeError(f"copy_to takes an NdArray or a DataBuffer, got {shown(dst)}")
         dst._receive(self)
         return self
 
@@ -238,7 +238,7 @@ class NdArray(View):
             If this array is read-only.
         """
         if not hasattr(src, "_give"):
-            raise TypeError(f"copy_from takes a DataBuffer, got {src!r}")
+            raise TypeError(f"copy_from takes a DataBuffer, got {shown(src)}")
         if self.read_only:
             self._refuse_write()
         src._give(self)

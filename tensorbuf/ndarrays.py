@@ -17,7 +17,7 @@ from tensorbuf import memory
 from tensorbuf.assignment import check_class
 from tensorbuf.data_buffer import DataBuffer
 from tensorbuf.dtypes import DTypeLike, native_dtype
-from tensorbuf.errors import ShapeError
+from tensorbuf.errors import ShapeError, shown
 from tensorbuf.java_types import JAVA_TYPES
 from tensorbuf.memory import ShapeLike, check_shape
 from tensorbuf.nd_array import NdArray
@@ -88,7 +88,7 @@ def scalar_of(v: Any, dtype: DTypeLike = None) -> NdArray:
         If it does not fit `dtype`.
     """
     if dtype is None and (v is None or isinstance(v, (list, tuple, np.ndarray, NdArray))):
-        raise TypeError(f"a scalar is needed, got {v!r}; vector_of and nd_copy_of take more")
+        raise TypeError(f"a scalar is needed, got {shown(v)}; vector_of and nd_copy_of take more")
     return NdArray._wrap(_leaves([v], dtype)._array.reshape(()))
 
 
@@ -134,7 +134,7 @@ def wrap(shape: ShapeLike, data_buffer: DataBuffer) -> NdArray:
     """
     dims = check_shape(shape)
     if not isinstance(data_buffer, DataBuffer):
-        raise TypeError(f"wrap takes a DataBuffer, got {data_buffer!r}")
+        raise TypeError(f"wrap takes a DataBuffer, got {shown(data_buffer)}")
     return data_buffer._shaped(dims)
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorbuf.dtypes import DataType
+from tensorbuf.errors import shown
 
 __all__ = [
     "DEFAULT",
@@ -64,16 +65,17 @@ def read_rule(overflow: object, rounding: object, nan: object) -> Rule:
     TypeError
         If `nan` is no real number.
     """
-    if overflow not in OVERFLOWS:
-        raise ValueError(f"overflow must be one of {', '.join(OVERFLOWS)}, got {overflow!r}")
-    if rounding not in ROUNDINGS:
-        raise ValueError(f"rounding must be one of {', '.join(ROUNDINGS)}, got {rounding!r}")
+    # An array compares with each name element by element.
+    if not isinstance(overflow, str) or overflow not in OVERFLOWS:
+        raise ValueError(f"overflow must be one of {', '.join(OVERFLOWS)}, got {shown(overflow)}")
+    if not isinstance(rounding, str) or rounding not in ROUNDINGS:
+        raise ValueError(f"rounding must be one of {', '.join(ROUNDINGS)}, got {shown(rounding)}")
     if nan is UNSET:
         return Rule(str(overflow), str(rounding), UNSET)
     if isinstance(nan, (np.generic, np.ndarray)) and nan.ndim == 0:
         nan = nan.item()
     if not isinstance(nan, numbers.Real):
-        raise TypeError(f"nan must be a real number, got {nan!r}")
+        raise TypeError(f"nan must be a real number, got {shown(nan)}")
     number = int(nan) if isinstance(nan, numbers.Integral) else float(nan)
     if number != number:
         raise ValueError("nan is the number that NaN becomes in an integer type; it cannot be NaN itself")

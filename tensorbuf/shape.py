@@ -10,11 +10,14 @@ from typing import Any, Final, NoReturn, SupportsIndex
 
 import numpy as np
 
-from tensorbuf.errors import ShapeError
+from tensorbuf.errors import ShapeError, shown
 
-__all__ = ["UNKNOWN_SIZE", "Shape", "check_integer", "coordinates", "reshaped_strides", "shape_of_dims"]
+__all__ = ["UNKNOWN_SIZE", "Shape", "check_integer", "coordinates", "printable", "reshaped_strides", "shape_of_dims"]
 
 UNKNOWN_SIZE: Final = -1
+
+# Whatever limit a process sets, Python writes ints of 640 digits.
+_PRINTABLE: Final = 10**640
 
 
 class Shape(tuple[int, ...]):
@@ -241,16 +244,28 @@ class _UnknownShape(Shape):
         return Shape.unknown, ()
 
 
+class _LongInt(int):
+    """An int that Python may refuse to write out; in messages it stands as its length."""
+
+    def __repr__(self) -> str:
+        return shown(int(self))
+
+
+def printable(number: int) -> int:
+    """An equal int that every message can hold, however many digits it has."""
+    return number if -_PRINTABLE < number < _PRINTABLE else _LongInt(number)
+
+
 def check_integer(value: object, what: str) -> int:
-    """`value` as an int; TypeError for a bool, a float and everything else without ``__index__``."""
+    """`value` as a `printable` int; TypeError for a bool, a float and everything else without ``__index__``."""
     if type(value) is int:
-        return value
+        return printable(value)
     if not isinstance(value, (bool, np.bool)):
         try:
-            return operator.index(value)  # type: ignore[arg-type]
+            return printable(operator.index(value))  # type: ignore[arg-type]
         except TypeError:
             pass
-    raise TypeError(f"{what} must be an int, got {value!r}")
+    raise TypeError(f"{what} must be an int, got {shown(value)}")
 
 
 def shape_of_dims(dims: Iterable[int]) -> Shape:

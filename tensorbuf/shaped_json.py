@@ -14,6 +14,7 @@ from tensorbuf._kernels.numbers import read_numbers
 from tensorbuf.conversion import convert
 from tensorbuf.descriptions import plain_text, python_values
 from tensorbuf.dtypes import DataType
+from tensorbuf.errors import shown
 
 __all__ = ["check_finite", "decode", "encode", "numbers", "to_dict"]
 
@@ -35,8 +36,8 @@ def _check(array: Array, non_finite: str) -> None:
 
 
 def _check_choice(non_finite: str) -> None:
-    if non_finite not in ("raise", "string"):
-        raise ValueError(f'non_finite is "raise" or "string", got {non_finite!r}')
+    if not isinstance(non_finite, str) or non_finite not in ("raise", "string"):
+        raise ValueError(f'non_finite is "raise" or "string", got {shown(non_finite)}')
 
 
 def _no_number(position: int, what: object) -> ValueError:

@@ -12,7 +12,7 @@ import numpy as np
 from tensorbuf._kernels.storage import Holder
 from tensorbuf.doors.exports import Exports
 from tensorbuf.dtypes import DataType, DTypeLike, native_dtype, numeric_dtype
-from tensorbuf.errors import ConversionError, RankError, ShapeError
+from tensorbuf.errors import ConversionError, RankError, ShapeError, shown
 from tensorbuf.memory import ShapeLike, check_shape, empty, let_go, pinned
 from tensorbuf.source import Source, array_of, memory_of
 
@@ -152,7 +152,7 @@ def _scalars_in_shape(shape: ShapeLike, scalars: Any, dtype: np.dtype[Any] | Non
             memory_of(scalars)
         except TypeError:
             if isinstance(scalars, (str, Mapping)) or not isinstance(scalars, Iterable):
-                raise TypeError(f"scalars is an iterable of numbers, got {scalars!r}") from None
+                raise TypeError(f"scalars is an iterable of numbers, got {shown(scalars)}") from None
             scalars = list(scalars)
     array = _own(scalars, dtype)
     if array.shape != (math.prod(dims),):

@@ -47,7 +47,14 @@ def register(kind: type, to_memory: ToMemory, from_memory: FromMemory) -> None:
     _KINDS[kind] = _Kind(to_memory, from_memory)
 
 
-register(np.ndarray, lambda x: x.view(np.ndarray), lambda array, x: array)
+def _plain(x: Array) -> Array:
+    """An array of a subclass of numpy's as one of numpy's own, which *shares* its memory."""
+    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+        raise ValueError("masked elements have no values; give them one by x.filled(value)")
+    return x.view(np.ndarray)
+
+
+register(np.ndarray, _plain, lambda array, x: array)
 _TORCH = _Kind(torch.from_torch, lambda array, x: torch.to_torch(array))
 
 
@@ -77,7 +84,7 @@ def memory_of(x: object) -> Array:
     TypeError
         If `x` has no typed memory (None, str, a list, a number), or elements of no type of this package.
     ValueError
-        If it is a buffer that was released or closed.
+        If it is a buffer that was released or closed, or a masked array with masked elements.
     """
     if type(x) is np.ndarray:
         array = x

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import abc
+import copy
 from typing import Any, Self
 
 import numpy as np
 
 from tensorbuf import index
+from tensorbuf.errors import shown
 from tensorbuf.memory import zeros
 from tensorbuf.nd_array import NdArray
 
@@ -51,6 +53,10 @@ class Storage(abc.ABC):
     @abc.abstractmethod
     def store(self, values: Array) -> None:
         """Writes all elements, from an array of the same dtype and size that may overlap them."""
+
+    @abc.abstractmethod
+    def __copy__(self) -> Self:
+        """The same elements in new memory."""
 
     @abc.abstractmethod
     def part(self, i: int, n: int) -> Self:
@@ -105,6 +111,9 @@ class MemoryStorage(Storage):
     def part(self, i: int, n: int) -> Self:
         return type(self)(self.vector.slice(index.slice(i, i + n)))
 
+    def __copy__(self) -> Self:
+        return type(self)(copy.copy(self.vector))
+
     def memory(self) -> Array:
         return self.vector._array
 
@@ -150,7 +159,7 @@ class BitStorage(Storage):
 
     def set(self, value: Any, i: int) -> None:
         if not isinstance(value, (bool, np.bool)):
-            raise TypeError(f"a bit takes a bool, got {value!r}")
+            raise TypeError(f"a bit takes a bool, got {shown(value)}")
         byte, bit = divmod(self._start + i, 8)
         mask = np.uint8(1 << bit)
         self._bits[byte] = self._bits[byte] | mask if value else self._bits[byte] & ~mask
@@ -170,3 +179,10 @@ class BitStorage(Storage):
 
     def part(self, i: int, n: int) -> Self:
         return type(self)(self._bits, self._start + i, n)
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        first, last = self._start // 8, -(-(self._start + self._size) // 8)
+        return type(self), (self._bits[first:last], self._start % 8, self._size)

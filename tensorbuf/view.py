@@ -16,7 +16,7 @@ from tensorbuf._kernels.get import gather, may_overlap, scatter
 from tensorbuf._kernels.select import Selector
 from tensorbuf._kernels.view import Indexed
 from tensorbuf.doors.exports import Exports
-from tensorbuf.errors import RankError, ReadOnlyError, ShapeError
+from tensorbuf.errors import RankError, ReadOnlyError, ShapeError, shown
 from tensorbuf.memory import empty
 from tensorbuf.shape import Shape, check_integer, coordinates, reshaped_strides, shape_of_dims
 
@@ -180,7 +180,7 @@ class View(Indexed, Exports):
     def _refuse(self, problem: int, items: tuple[Any, ...], axis: int) -> NoReturn:
         """Raises the error for `items`, which do not suit this view, or of which one does not suit `axis`."""
         if problem == kernel.NO_SELECTOR:
-            raise TypeError(f"slice takes selectors, as ix.at(1); got {items[0]!r}")
+            raise TypeError(f"slice takes selectors, as ix.at(1); got {shown(items[0])}")
         if problem == kernel.TWO_ELLIPSES:
             raise ValueError("at most one ellipsis can take the axes that are left over, got several")
         if problem == kernel.TOO_DEEP:
@@ -195,11 +195,14 @@ class View(Indexed, Exports):
         taking = [item for item in items if not _takes_none(item)]
         before = next((i for i, item in enumerate(items) if _is_ellipsis(item)), len(items))
         position = axis if axis < before else axis - self.rank + len(taking)
-        length = self.shape[axis]
+        item, length = taking[position], self.shape[axis]
         where = f"axis {axis} of shape {self.shape}"
         if problem == kernel.BOUND_OUTSIDE:
-            raise IndexError(f"{taking[position]!r} has a bound outside {where}; bounds are {-length} to {length}")
-        raise IndexError(f"{taking[position]!r} is outside {where}")
+            raise IndexError(f"{shown(item)} has a bound outside {where}; bounds are {-length} to {length}")
+        if isinstance(item, Selector) and item.kind == kernel.WRAPPED:
+            outside = next(c for c in item.arguments if not -length <= c < length)
+            raise IndexError(f"{outside} in an index list is outside {where}")
+        raise IndexError(f"{shown(item)} is outside {where}")
 
     def _refuse_write(self) -> NoReturn:
         raise ReadOnlyError("the array is read-only; write to a copy of it")

@@ -474,8 +474,12 @@ def test_string_layout():
     with pytest.raises(UnicodeEncodeError):
         ascii_text.set_object("é", 0)
     assert storage.get_object(0) is None
-    with pytest.raises(LookupError):
-        databuffers.strings("no such encoding")
+    # "hex" is a codec, but none of text.
+    for encoding in ("no such encoding", "hex", "", "\0"):
+        with pytest.raises(ValueError, match="encoding"):
+            databuffers.strings(encoding)
+    with pytest.raises(TypeError, match="encoding"):
+        databuffers.strings(None)
     with pytest.raises(TypeError):
         databuffers.strings("utf-8").apply_to(databuffers.of_ints(1))
 

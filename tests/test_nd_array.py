@@ -1,3 +1,4 @@
+import collections
 import copy
 import pickle
 import sys
@@ -276,6 +277,7 @@ def test_set_takes_exactly_the_element():
     array = numbers()
     assert array.set(np.array([7, 8, 9], ">i4"), 1) is array
     assert array.set([[1, 2, 3], [4, 5, 6]]).tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert array.set(range(7, 10), 0).set(collections.UserList([1, 2, 3]), 1).tolist() == [[7, 8, 9], [1, 2, 3]]
     assert array.set(numbers().slice(ix.flip(), ix.seq(2, 0, 1))).tolist() == [[5, 3, 4], [2, 0, 1]]
     before = array.tolist()
     for src, coords, error in [
@@ -439,6 +441,9 @@ def test_square_brackets():
         (np.zeros((1, 1), int), RankError),
     ]:
         with pytest.raises(error):
+            array[key]
+    for key, place in (([0, 9, 1], "9 .* axis 0"), ((..., [0, -7]), "-7 .* axis 1"), (np.array([-5]), "-5 .* axis 0")):
+        with pytest.raises(IndexError, match=rf"{place} of shape \(4, 6\)"):
             array[key]
     for key, value, error in [
         (0, 1, ShapeError),

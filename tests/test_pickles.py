@@ -1,12 +1,13 @@
 """Pickles of every class: the visible elements only, out of band with protocol 5, read-only kept."""
 
+import copy
 import pickle
 
 import ml_dtypes
 import numpy as np
 import pytest
 
-from tensorbuf import NdArray, ShapedArray, SparseNdArray, TensorBuffer, frombuffer, index
+from tensorbuf import NdArray, ShapedArray, SparseNdArray, TensorBuffer, databuffers, frombuffer, index
 
 BIG = NdArray(np.arange(10**6, dtype="float32").reshape(1000, 1000))
 CASES = {
@@ -64,6 +65,44 @@ def test_large_memory_is_not_copied():
     buffers = []
     pickle.dumps(BIG, 5, buffer_callback=buffers.append)
     assert np.shares_memory(np.frombuffer(buffers[0], "uint8"), BIG.to_numpy())
+
+
+BUFFERS = {
+    "numbers": databuffers.of(np.arange(10**6)).slice(5, 3),
+    "strided": databuffers.of(np.arange(10**6)[::-1000]).narrow(3),
+    "read-only": databuffers.of(b"abc"),
+    "bits": databuffers.of_bits(10**6).slice(13, 21).set_object(True, 2).set_object(True, 20),
+    "objects": databuffers.of(["a", "b"]),
+    "half": databuffers.FLOAT16.apply_to(databuffers.of_shorts(10**6)).slice(7, 3).set_float(1.5, 1),
+    "text": databuffers.strings("utf-8").apply_to(databuffers.of_objects(bytes, 2)).set_object("é", 1),
+}
+
+
+@pytest.mark.parametrize("name", BUFFERS)
+def test_data_buffers(name):
+    x = BUFFERS[name]
+    texts = [pickle.dumps(x, protocol) for protocol in (2, 3, 4, 5)]
+    assert max(map(len, texts)) < 1000
+    for back in (*map(pickle.loads, texts), copy.copy(x), copy.deepcopy(x)):
+        assert back == x
+        assert back.dtype == x.dtype
+    assert {pickle.loads(text).read_only for text in texts} == {x.read_only}
+
+
+@pytest.mark.parametrize("name", ["numbers", "bits", "half"])
+def test_copies_of_data_buffers_have_their_own_elements(name):
+    x = BUFFERS[name]
+    before = [*map(x.get_object, range(x.size))]
+    for made in (pickle.loads(pickle.dumps(x)), copy.copy(x), copy.deepcopy(x)):
+        made.set_object(made.get_object(1), 0).set_object(made.get_object(2), 1)
+        assert [*map(x.get_object, range(x.size))] == before
+        assert made != x
+
+
+def test_what_the_objects_of_a_data_buffer_may_be():
+    back = pickle.loads(pickle.dumps(databuffers.of_objects(str, 1)))
+    with pytest.raises(TypeError):
+        back.set_object(1, 0)
 
 
 def test_sparse_arrays():

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tensorbuf import FloatNdArray, NdArray
+from tensorbuf import Converter, FloatNdArray, NdArray, ShapedArray, TensorBuffer, convert
 from tensorbuf.source import Source, array_of, like, memory_of
 
 
@@ -217,3 +217,34 @@ def test_kinds_come_back():
         back = like(given, values)
         assert type(back) is FloatNdArray
         assert np.shares_memory(np.asarray(back), values)
+
+
+MASKED = np.ma.array([1, 2, 3], mask=[False, True, False])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        NdArray,
+        ShapedArray,
+        memory_of,
+        array_of,
+        lambda x: array_of([x, x]),
+        lambda x: convert(x, "int8"),
+        lambda x: convert(np.zeros(3), "int64", out=x),
+        lambda x: Converter("int8")(x),
+        lambda x: NdArray([1, 2, 3]).set(x),
+        lambda x: TensorBuffer.create_fixed_size(3, "int8").load_array(x),
+    ],
+)
+def test_masked_elements_have_no_values(call):
+    for masked in (MASKED, MASKED[1]):
+        with pytest.raises(ValueError, match="filled"):
+            call(masked)
+
+
+def test_masked_arrays_without_masked_elements():
+    for given in (np.ma.array([1, 2, 3]), MASKED.filled(2), MASKED[::2]):
+        assert memory_of(given).tolist() == np.asarray(given).tolist()
+        assert type(memory_of(given)) is np.ndarray
+        assert np.shares_memory(memory_of(given), given)

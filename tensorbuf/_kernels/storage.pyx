@@ -29,6 +29,8 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject, PyTypeObject
 from libc.string cimport memcpy
 
+import operator
+
 from tensorbuf._kernels.lock cimport Lock, give, lock_free, lock_init, move_under_lock, take
 from tensorbuf._kernels.memory import allocate
 
@@ -113,6 +115,15 @@ cdef void exchange(char *a, char *b, Py_ssize_t nbytes) noexcept nogil:
         nbytes -= part
 
 
+cdef str shown(object key):
+    """An int in a message; Python refuses to write out one of several thousand digits."""
+    number = operator.index(key)
+    try:
+        return str(number)
+    except ValueError:
+        return f"an int of {number.bit_length()} bits"
+
+
 cdef Py_ssize_t position(object key, str what) except? -1:
     """An int of any size, clipped to what fits."""
     if PyLong_CheckExact(key) or PyIndex_Check(key):
@@ -128,7 +139,7 @@ cdef Py_ssize_t bound(object key, Py_ssize_t length, Py_ssize_t default) except 
     if found < 0:
         found += length
     if not 0 <= found <= length:
-        raise IndexError(f"bound {key} is out of range for {length} elements; take {-length} to {length}")
+        raise IndexError(f"bound {shown(key)} is out of range for {length} elements; take {-length} to {length}")
     return found
 
 
@@ -288,7 +299,7 @@ cdef class Holder:
         cdef Py_ssize_t start, stop
         if type(key) is slice:
             if (<slice>key).step is not None and position((<slice>key).step, "a step") != 1:
-                raise ValueError(f"a slice of contiguous scalars has step 1, got {(<slice>key).step}")
+                raise ValueError(f"a slice of contiguous scalars has step 1, got {shown((<slice>key).step)}")
             start = bound((<slice>key).start, region.length, 0)
             stop = bound((<slice>key).stop, region.length, region.length)
             region.length = max(stop - start, 0)
@@ -298,7 +309,7 @@ cdef class Holder:
             if start < 0:
                 start += region.length
             if not 0 <= start < region.length:
-                raise IndexError(f"index {key} is out of range for {region.length} elements")
+                raise IndexError(f"index {shown(key)} is out of range for {region.length} elements")
             region.depth += 1
             region.length = self._dims[region.depth] if region.depth < len(self._dims) else 0
             region.size = row

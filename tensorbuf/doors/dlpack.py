@@ -8,7 +8,8 @@ import numpy as np
 
 from tensorbuf._kernels import dlpack as _dlpack
 from tensorbuf.dtypes import DataType
-from tensorbuf.memory import native_copy, obstacle
+from tensorbuf.errors import shown
+from tensorbuf.memory import check_integer, native_copy, obstacle
 
 __all__ = ["CPU", "export", "memory_of"]
 
@@ -61,11 +62,14 @@ def export(
         be told so; or another device is asked for.
     ValueError
         If a `stream` is given.
+    TypeError
+        If `max_version` or `dl_device` is no pair of ints.
     """
     if stream is not None:
-        raise ValueError(f"memory on the CPU has no streams, got stream={stream!r}")
-    if dl_device is not None and tuple(dl_device) != CPU:
-        raise BufferError(f"this memory lies on the CPU, device {CPU}, and cannot be exported to {tuple(dl_device)}")
+        raise ValueError(f"memory on the CPU has no streams, got stream={shown(stream)}")
+    device = CPU if dl_device is None else _pair(dl_device, "dl_device")
+    if device != CPU:
+        raise BufferError(f"this memory lies on the CPU, device {CPU}, and cannot be exported to {device}")
     if array.dtype.hasobject:
         raise BufferError("DLPack has no type for Python objects")
     reason = obstacle(array) or ("was gathered for this export" if copied else "")
@@ -73,7 +77,7 @@ def export(
         raise BufferError(f"this memory cannot be shared: it {reason}; take copy=None or copy=True")
     if not copied and (copy or reason):
         array, copied = native_copy(array), True
-    versioned = max_version is not None and max_version[0] >= _VERSION[0]
+    versioned = max_version is not None and _pair(max_version, "max_version") >= (_VERSION[0], 0)
     if not versioned and not array.flags.writeable:
         raise BufferError(
             "this memory is read-only, which an unversioned capsule cannot say; "
@@ -81,6 +85,14 @@ def export(
         )
     code, bits = _CODES[DataType.of(array.dtype)]
     return _dlpack.export(array, code, bits, versioned, copied)
+
+
+def _pair(value: Any, name: str) -> tuple[int, int]:
+    try:
+        first, second = value
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is a pair of ints, got {shown(value)}") from None
+    return check_integer(first, f"each of {name}"), check_integer(second, f"each of {name}")
 
 
 def memory_of(x: Any, *, copy: bool | None = None) -> Array:

@@ -313,3 +313,10 @@ def test_references_balance():
         from_dlpack(Exporting(facade, old=True))
     after = sys.getrefcount(facade._array)
     assert after == before
+
+
+@pytest.mark.parametrize("value", [(), (1,), (1, 0, 0), 1, "ab", (1.0, 0), (None, 0)])
+def test_versions_and_devices_are_pairs_of_ints(value):
+    for name in ("max_version", "dl_device"):
+        with pytest.raises(TypeError, match=name):
+            NdArray([1]).__dlpack__(**{name: value})
