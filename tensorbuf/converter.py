@@ -11,9 +11,10 @@ import numpy as np
 from tensorbuf import source
 from tensorbuf.conversion import FINITE, SATURATE, WRAP, check_out, convert, written
 from tensorbuf.dtypes import DataType, DTypeLike, numeric_dtype
+from tensorbuf.errors import shown
 from tensorbuf.layout import Layout, read_layout
 from tensorbuf.memory import check_integer, releasing
-from tensorbuf.parameters import channels, read_parameter
+from tensorbuf.parameters import channels, read_divisor, read_factor, read_parameter, read_zero_point
 from tensorbuf.plan import Operation, Plan
 from tensorbuf.rule import DEFAULT, UNSET, Rule, read_rule
 
@@ -31,7 +32,7 @@ class Converter:
     dtype : dtype-like
         Of the result: one of the seventeen numeric types, none of the complex ones if there is arithmetic.
     scale, offset : real number or rank-1 sequence, optional
-        One value, or one a channel. None skips the operation (so a -0.0 stays); with neither the plan is `convert`
+        Any value, or one a channel. None skips the operation (so a -0.0 stays); with neither the plan is `convert`
         and the layout.
     layout : str, optional
         The order of the axes before and after, ``"HWC->CHW"`` or any permutation of distinct letters. The channels
@@ -101,7 +102,7 @@ class Converter:
         Parameters
         ----------
         mean, std, divide_by : real number or rank-1 sequence
-            One value, or one a channel.
+            One value, or one a channel; finite, and no divisor is 0.
         layout : str, optional
             As for the class.
         dtype : dtype-like
@@ -116,7 +117,7 @@ class Converter:
         Raises
         ------
         TypeError, ValueError, ShapeError
-            As for the class.
+            As for the class; ValueError if a divisor is 0, or a parameter not finite.
 
         Examples
         --------
@@ -126,9 +127,9 @@ class Converter:
         array([-1.,  1.], dtype=float32)
         """
         parameters = {
-            "divide_by": read_parameter(divide_by, "divide_by"),
-            "mean": read_parameter(mean, "mean"),
-            "std": read_parameter(std, "std"),
+            "divide_by": read_divisor(divide_by, "divide_by"),
+            "mean": read_factor(mean, "mean"),
+            "std": read_divisor(std, "std"),
         }
         operations = tuple(zip(("divide", "subtract", "divide"), parameters.values(), strict=True))
         return cls._of(_plan(dtype, operations, channels(**parameters), DEFAULT, read_layout(layout)))
@@ -148,7 +149,7 @@ class Converter:
         Parameters
         ----------
         scale, zero_point : real number or rank-1 sequence
-            One value, or one a channel.
+            One value, or one a channel; scales are finite and not 0, zero points are values of `dtype`.
         dtype : dtype-like
             An integer type; or a float8 type, into which ``x / scale`` is clamped to the finite limits, with zero
             point 0.
@@ -167,7 +168,7 @@ class Converter:
         TypeError
             If `dtype` is neither an integer nor a float8 type, or a parameter is not real.
         ValueError
-            If `rounding` is unknown, or the zero point of a float8 type is not 0.
+            If `rounding` is unknown, a scale is 0 or not finite, or a zero point is none of `dtype` (of float8: not 0).
         ShapeError
             As for the class.
 
@@ -183,12 +184,15 @@ class Converter:
         if not kind.is_integer and not float8:
             raise TypeError(f"cannot quantize into {kind.value}; take an integer or a float8 type")
         read_rule("saturate", rounding, UNSET)
-        parameters = {"scale": read_parameter(scale, "scale"), "zero_point": read_parameter(zero_point, "zero_point")}
+        parameters = {
+            "scale": read_divisor(scale, "scale"),
+            "zero_point": read_zero_point(zero_point, None if float8 else kind.numpy_dtype),
+        }
         operations: tuple[Operation, ...] = (("divide", parameters["scale"]),)
         if not float8:
             operations += (("round", rounding), ("add", parameters["zero_point"]))
         elif parameters["zero_point"].double.any():
-            raise ValueError(f"the zero point of {kind.value} must be 0, got {zero_point!r}")
+            raise ValueError(f"the zero point of {kind.value} must be 0, got {shown(zero_point)}")
         mode = FINITE if float8 else SATURATE
         return cls._of(_plan(dtype, operations, channels(**parameters), DEFAULT, axis=_read_axis(axis), mode=mode))
 
@@ -201,7 +205,7 @@ class Converter:
         Parameters
         ----------
         scale, zero_point : real number or rank-1 sequence
-            One value, or one a channel.
+            One value, or one a channel; scales are finite, zero points whole.
         dtype : dtype-like
             Of the result.
         axis : int, optional
@@ -214,7 +218,7 @@ class Converter:
         Raises
         ------
         TypeError, ShapeError
-            As for the class.
+            As for the class; ValueError if a scale is not finite, or a zero point not whole.
 
         Examples
         --------
@@ -223,7 +227,7 @@ class Converter:
         >>> Converter.dequantize(0.5, 1)(np.array([1, 3, 127], dtype="int8"))
         array([ 0.,  1., 63.], dtype=float32)
         """
-        parameters = {"zero_point": read_parameter(zero_point, "zero_point"), "scale": read_parameter(scale, "scale")}
+        parameters = {"zero_point": read_zero_point(zero_point), "scale": read_factor(scale, "scale")}
         operations: tuple[Operation, ...] = (("subtract", parameters["zero_point"]), ("multiply", parameters["scale"]))
         return cls._of(_plan(dtype, operations, channels(**parameters), DEFAULT, axis=_read_axis(axis)))
 
@@ -252,7 +256,9 @@ class Converter:
     def __repr__(self) -> str:
         parts = [self.dtype.name]
         parts += [f"{name} {parameter}" for name, parameter in self._plan.operations]
-        parts += [f"{word} {choice}" for word, choice in self._plan.rule._asdict().items() if choice is not UNSET]
+        rule = self._plan.rule
+        parts += [f"overflow {rule.overflow}", f"rounding {rule.rounding}"]
+        parts += [] if rule.nan is UNSET else [f"nan {shown(rule.nan)}"]
         parts += [f"layout {self.layout}"] if self.layout else []
         return f"Converter({', '.join(parts)})"
 

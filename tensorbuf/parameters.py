@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorbuf import source
-from tensorbuf.conversion import convert_array
-from tensorbuf.dtypes import CODES
-from tensorbuf.errors import ShapeError
+from tensorbuf.conversion import convert, convert_array
+from tensorbuf.dtypes import CODES, DataType
+from tensorbuf.errors import ConversionError, ShapeError, shown
 from tensorbuf.memory import empty
 from tensorbuf.rule import DEFAULT
 
-__all__ = ["Parameter", "channels", "read_parameter"]
+__all__ = ["Parameter", "channels", "read_divisor", "read_factor", "read_parameter", "read_zero_point"]
 
 Array = np.ndarray[Any, Any]
 
@@ -54,10 +54,42 @@ def read_parameter(value: object, name: str) -> Parameter:
     except TypeError:
         dtype = np.dtype(object)
     if dtype not in CODES or dtype.kind == "c":
-        raise TypeError(f"{name} must be a real number or a sequence of them, got {value!r}")
+        raise TypeError(f"{name} must be a real number or a sequence of them, got {shown(value)}")
     if len(given.shape) > 1 or given.size == 0:
         raise ShapeError(f"{name} must be a number or a rank-1 sequence with one a channel, got shape {given.shape}")
     return Parameter(_rounded(given, np.dtype(np.float32)), _rounded(given, np.dtype(np.float64)))
+
+
+def read_factor(value: object, name: str) -> Parameter:
+    """`read_parameter`; ValueError unless finite."""
+    parameter = read_parameter(value, name)
+    if not np.isfinite(parameter.double).all():
+        raise ValueError(f"{name} must be finite, got {shown(value)}")
+    return parameter
+
+
+def read_divisor(value: object, name: str) -> Parameter:
+    """`read_factor`; ValueError if a value is 0."""
+    parameter = read_factor(value, name)
+    if not parameter.double.all():
+        raise ValueError(f"{name} must not be 0, since it divides; got {shown(value)}")
+    return parameter
+
+
+def read_zero_point(value: object, dtype: np.dtype[Any] | None = None) -> Parameter:
+    """`read_factor` of whole numbers, ValueError for others; and of values of an integer `dtype`, if that is known."""
+    parameter = read_factor(value, "zero_point")
+    if (np.trunc(parameter.double) != parameter.double).any():
+        raise ValueError(f"zero_point must be whole, got {shown(value)}")
+    if dtype is not None:
+        try:
+            convert(value, dtype, overflow="raise")
+        except ConversionError:
+            kind = DataType.of(dtype)
+            raise ValueError(
+                f"zero_point must be a value of {dtype}, {kind.min} to {kind.max}, got {shown(value)}"
+            ) from None
+    return parameter
 
 
 def _rounded(given: source.Source, dtype: np.dtype[Any]) -> Array:

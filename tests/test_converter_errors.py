@@ -18,13 +18,13 @@ def test_unknown_dtype(dtype):
             make()
 
 
-@pytest.mark.parametrize("value", ["", "up", "Nearest"])
+@pytest.mark.parametrize("value", ["", "up", "Nearest", None, [], np.zeros(2), np.array("nearest"), b"nearest"])
 def test_unknown_modes(value):
     with pytest.raises(ValueError, match="rounding"):
         Converter("uint8", rounding=value)
     with pytest.raises(ValueError, match="rounding"):
         Converter.quantize(1.0, rounding=value)
-    with pytest.raises(ValueError, match="overflow"):
+    with pytest.raises(ValueError, match="overflow must be one of"):
         Converter("uint8", overflow=value)
 
 
@@ -118,6 +118,57 @@ def test_parameters_that_are_missing():
     ):
         with pytest.raises(TypeError):
             make()
+
+
+@pytest.mark.parametrize("value", [0, -0.0, [1, 0], np.float32([0.5, 0])])
+def test_divisors_of_0(value):
+    for name, make in (
+        ("std", lambda: Converter.normalize(0, value)),
+        ("divide_by", lambda: Converter.normalize(0, 1, divide_by=value)),
+        ("scale", lambda: Converter.quantize(value)),
+    ):
+        with pytest.raises(ValueError, match=f"{name} must not be 0"):
+            make()
+    # A factor of 0 is one: channels that never fire are stored with it.
+    assert (Converter.dequantize(value, axis=0)(np.int8([3, 3])) == np.multiply(3, value)).all()
+    assert (Converter("float32", scale=value)(np.int8([3, 3])) == np.multiply(3, value)).all()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, [1, np.nan], 10**400])
+def test_parameters_that_are_not_finite(value):
+    for name, make in (
+        ("mean", lambda: Converter.normalize(value, 1)),
+        ("std", lambda: Converter.normalize(0, value)),
+        ("divide_by", lambda: Converter.normalize(0, 1, divide_by=value)),
+        ("scale", lambda: Converter.quantize(value)),
+        ("scale", lambda: Converter.dequantize(value)),
+        ("zero_point", lambda: Converter.quantize(1.0, value)),
+        ("zero_point", lambda: Converter.dequantize(1.0, value)),
+    ):
+        with pytest.raises(ValueError, match=f"{name} must be finite"):
+            make()
+
+
+def test_plain_arithmetic_takes_any_numbers():
+    got = Converter("float64", scale=[np.inf, np.nan], offset=-np.inf)(np.float64([1, 1]))
+    assert np.isnan(got).all()
+
+
+@pytest.mark.parametrize("value", [0.5, [1, 1.5], np.float32(-0.25)])
+def test_zero_points_are_whole(value):
+    for make in (Converter.quantize, Converter.dequantize):
+        with pytest.raises(ValueError, match="whole"):
+            make(1.0, value)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+def test_zero_points_are_values_of_the_type(dtype):
+    least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    for value in (least, most, [0, most], float(least), np.array(most, dtype), np.array([least, 1], dtype)):
+        Converter.quantize(1.0, value, dtype=dtype)
+    for value in (least - 1, most + 1, [0, most + 1], -(10**30)):
+        with pytest.raises(ValueError, match=f"{dtype}.*{most}"):
+            Converter.quantize(1.0, value, dtype=dtype)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "bool", "complex64"])

@@ -216,7 +216,7 @@ def test_a_plan_without_arithmetic_is_convert(of):
 @pytest.mark.parametrize("to", FLOATS)
 def test_a_nan_made_by_arithmetic_is_canonical(of, to):
     x = np.resize(np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, 1.0]).astype(twin.dtype_of(of)), 150)
-    for plan in (Converter(to, scale=0.0), Converter(to, offset=1), Converter.normalize(np.inf, 1.0, dtype=to)):
+    for plan in (Converter(to, scale=0.0), Converter(to, offset=-np.inf), Converter.normalize(1, 1, dtype=to)):
         bits = twin.patterns_of(plan(x))
         nan = bits[twin.is_nan(bits, to)]
         assert nan.size
