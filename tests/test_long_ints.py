@@ -99,7 +99,6 @@ VALUES = {
     "offset": lambda n: frombuffer(RAW, dtype="int8", offset=n),
     "elements": lambda n: matrix.elements(n),
     "hyperslab": lambda n: ix.hyperslab(0, -abs(n), 1, 1),
-    "step": lambda n: shaped[0:1:n],
     "prefix": lambda n: shaped.prefix(-abs(n)),
     "overflow": lambda n: convert([1], "int8", overflow=n),
     "rounding": lambda n: convert([1], "int8", rounding=n),
@@ -145,6 +144,8 @@ def test_other_errors():
     refused(lambda n: vector.__dlpack__(dl_device=(1, n)), LONG, BufferError)
     with pytest.raises(RankError):
         vector.get(LONG, LONG)
+    with pytest.raises(ValueError, match="step 1"):
+        shaped[0:1:LONG]
 
 
 def test_what_takes_them():

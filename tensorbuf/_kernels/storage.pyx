@@ -29,8 +29,6 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject, PyTypeObject
 from libc.string cimport memcpy
 
-import operator
-
 from tensorbuf._kernels.lock cimport Lock, give, lock_free, lock_init, move_under_lock, take
 from tensorbuf._kernels.memory import allocate
 
@@ -39,6 +37,7 @@ cnp.import_array()
 cdef extern from "Python.h":
     bint PyIndex_Check(object)
     Py_ssize_t PyNumber_AsSsize_t(object, void *) except? -1
+    object PyNumber_Index(object)
 
 cdef enum:
     SWAP_BLOCK = 1024
@@ -115,20 +114,18 @@ cdef void exchange(char *a, char *b, Py_ssize_t nbytes) noexcept nogil:
         nbytes -= part
 
 
-cdef str shown(object key):
-    """An int in a message; Python refuses to write out one of several thousand digits."""
-    number = operator.index(key)
-    try:
-        return str(number)
-    except ValueError:
-        return f"an int of {number.bit_length()} bits"
-
-
 cdef Py_ssize_t position(object key, str what) except? -1:
     """An int of any size, clipped to what fits."""
     if PyLong_CheckExact(key) or PyIndex_Check(key):
         return PyNumber_AsSsize_t(key, NULL)
     raise TypeError(f"{what} is an int, got {key!r}")
+
+
+cdef int outside(str what, object key, Py_ssize_t length) except -1:
+    # Python refuses to write out an int of several thousand digits.
+    bits = PyNumber_Index(key).bit_length()
+    shown = key if bits < 2000 else f"an int of {bits} bits"
+    raise IndexError(f"{what} {shown} is out of range for {length} elements, counted from {-length}")
 
 
 cdef Py_ssize_t bound(object key, Py_ssize_t length, Py_ssize_t default) except -1:
@@ -139,7 +136,7 @@ cdef Py_ssize_t bound(object key, Py_ssize_t length, Py_ssize_t default) except 
     if found < 0:
         found += length
     if not 0 <= found <= length:
-        raise IndexError(f"bound {shown(key)} is out of range for {length} elements; take {-length} to {length}")
+        outside("bound", key, length)
     return found
 
 
@@ -296,10 +293,11 @@ cdef class Holder:
     cdef int _narrow(self, object key, Region *region) except -1:
         """Goes from a region of rank 1 or more to an element or a subarray of it."""
         cdef Py_ssize_t row = region.size // region.length if region.length else 0
-        cdef Py_ssize_t start, stop
+        cdef Py_ssize_t start, stop, step
         if type(key) is slice:
-            if (<slice>key).step is not None and position((<slice>key).step, "a step") != 1:
-                raise ValueError(f"a slice of contiguous scalars has step 1, got {shown((<slice>key).step)}")
+            step = 1 if (<slice>key).step is None else position((<slice>key).step, "a step")
+            if step != 1:
+                raise ValueError(f"a slice of contiguous scalars has step 1, got {step}")
             start = bound((<slice>key).start, region.length, 0)
             stop = bound((<slice>key).stop, region.length, region.length)
             region.length = max(stop - start, 0)
@@ -309,7 +307,7 @@ cdef class Holder:
             if start < 0:
                 start += region.length
             if not 0 <= start < region.length:
-                raise IndexError(f"index {shown(key)} is out of range for {region.length} elements")
+                outside("index", key, region.length)
             region.depth += 1
             region.length = self._dims[region.depth] if region.depth < len(self._dims) else 0
             region.size = row
