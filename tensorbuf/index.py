@@ -262,14 +262,14 @@ def _is_scalar(value: Any) -> bool:
 
 
 def _coordinates(listed: Any) -> np.ndarray[Any, Any]:
-    """An int64 vector of coordinates; those beyond 64 bits become a limit, which no axis reaches."""
+    """A vector of coordinates, which the selector copies; those beyond 64 bits become a limit, which no axis reaches."""
     if hasattr(listed, "__array__"):
         array = np.asarray(listed)
         if array.ndim != 1:
             raise RankError(f"coordinates are a vector, got an array of shape {array.shape}")
-        listed = array.tolist() if array.dtype.kind != "i" else array
-    if not isinstance(listed, np.ndarray):
-        most = sys.maxsize
-        # list() refuses at once what is too long to be kept, as range(2**62).
-        listed = [max(-most, min(check_integer(c, "a coordinate"), most)) for c in list(listed)]
-    return np.asarray(listed, np.int64)
+        if array.dtype.kind == "i":
+            return array
+        listed = array.tolist()
+    most = sys.maxsize
+    # list() refuses at once what is too long to be kept, as range(2**62).
+    return np.array([max(-most, min(check_integer(c, "a coordinate"), most)) for c in list(listed)], np.int64)

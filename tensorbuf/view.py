@@ -94,7 +94,8 @@ class View(Indexed, Exports):
             return np.array(self._array.view(), dtype=dtype, copy=copy)
         if copy is False:
             raise ValueError("these elements do not lie in memory by strides: they can be exported as a copy only")
-        return self._read().astype(self.dtype if dtype is None else dtype, copy=False)
+        values = self._read()
+        return values if dtype is None else values.astype(dtype, copy=False)
 
     def _exported(self) -> tuple[Array, bool]:
         if self._array is not None and self._tables is None:
@@ -120,8 +121,9 @@ class View(Indexed, Exports):
 
     def _read(self) -> Array:
         """A new C-contiguous array of the elements, of their byte order."""
-        out = empty(self.shape, self.dtype)
-        if self.dtype.hasobject:
+        dtype: np.dtype[Any] = self._array.dtype
+        out = empty(self._lengths(), dtype)
+        if dtype.hasobject:
             out[...] = self._array if self._tables is None else self._array[np.ix_(*self._coordinates())]
         else:
             gather(self._array, self._tables, out)
