@@ -262,7 +262,7 @@ def _is_scalar(value: Any) -> bool:
 
 
 def _coordinates(listed: Any) -> np.ndarray[Any, Any]:
-    """A vector of coordinates, which the selector copies; those beyond 64 bits become a limit, which no axis reaches."""
+    """A vector of coordinates, for the selector to copy; those beyond 64 bits become a limit, which no axis reaches."""
     if hasattr(listed, "__array__"):
         array = np.asarray(listed)
         if array.ndim != 1:
