@@ -5,12 +5,14 @@ The interpreter need not be there: its details are plain dicts.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tensorbuf.converter import Converter
 from tensorbuf.dtypes import DataType, numeric_dtype
+from tensorbuf.errors import shown
 from tensorbuf.tensor_details import TensorDetails, read_detail
 
 __all__ = ["input_converter", "output_converter"]
@@ -54,7 +56,8 @@ def input_converter(details: TensorDetails) -> Converter:
     -----
     float32 numbers give the bits of LiteRT's reference kernel QUANTIZE, as far as that is defined: it has no rule for
     NaN, which gives 0 here, nor for quotients beyond int32, which saturate. Its optimised kernels multiply by the
-    reciprocal of the scale, and differ from it by one where a quotient is near a tie.
+    reciprocal of the scale, and differ from it by one where a quotient is near a tie. float64 numbers are divided in
+    float64.
 
     Examples
     --------
@@ -111,15 +114,29 @@ def output_converter(details: TensorDetails) -> Converter:
 
 def _quantisation(details: TensorDetails, dtype: np.dtype[Any]) -> _Quantisation | None:
     """How the tensor is quantised; None where it is not."""
-    parameters = details.get("quantization_parameters") or {}
+    parameters = details.get("quantization_parameters")
+    parameters = {} if parameters is None else parameters
+    if not isinstance(parameters, Mapping):
+        raise TypeError(f"quantization_parameters must be a dict, got {shown(parameters)}")
     scale, zero_point = parameters.get("scales"), parameters.get("zero_points")
     if not _given(scale):
         # Entries of old interpreters have nothing but this pair.
-        scale, zero_point = details.get("quantization") or (0.0, 0)
+        scale, zero_point = _pair(details.get("quantization"))
     if not DataType.of(dtype).is_integer or not _given(scale) or not np.any(scale):
         return None
-    return _Quantisation(scale, zero_point if _given(zero_point) else 0, parameters.get("quantized_dimension", 0))
+    axis = parameters.get("quantized_dimension")
+    return _Quantisation(scale, zero_point if _given(zero_point) else 0, 0 if axis is None else axis)
 
 
-def _given(values: object) -> bool:
-    return values is not None and np.size(np.asarray(values)) > 0
+def _pair(quantization: Any) -> tuple[Any, Any]:
+    if not _given(quantization):
+        return None, None
+    try:
+        scale, zero_point = quantization
+    except (TypeError, ValueError):
+        raise TypeError(f"quantization must be a pair (scale, zero_point), got {shown(quantization)}") from None
+    return scale, zero_point
+
+
+def _given(values: Any) -> bool:
+    return values is not None and np.size(values) > 0

@@ -150,6 +150,40 @@ def test_types_without_numbers(make, dtype):
         make({"dtype": dtype, "shape": (1,)})
 
 
+def test_an_axis_left_out_is_the_first():
+    for rest in ({}, {"quantized_dimension": None}):
+        details = {"dtype": "int8", "quantization_parameters": {"scales": [0.5, 2], "zero_points": [0, 1], **rest}}
+        assert output_converter(details)(np.int8([[1, 2, 3], [1, 2, 3]])).tolist() == [[0.5, 1, 1.5], [0, 2, 4]]
+
+
+@pytest.mark.parametrize(
+    "quantisation",
+    [
+        {"quantization_parameters": [0.5, 0]},
+        {"quantization_parameters": np.array([0.5, 0])},
+        {"quantization_parameters": {"scales": ["0.5"]}},
+        {"quantization_parameters": {"scales": [0.5, 1], "quantized_dimension": 0.0}},
+        {"quantization": 0.5},
+        {"quantization": (0.5,)},
+        {"quantization": np.array([0.5, 1, 2])},
+        {"quantization": "ab"},
+    ],
+    ids=str,
+)
+def test_quantisations_of_another_kind(quantisation):
+    for make in (input_converter, output_converter):
+        with pytest.raises(TypeError):
+            make({"dtype": "int8", **quantisation})
+
+
+def test_parameters_without_a_meaning():
+    for scales, zero_points in (([np.nan], [0]), ([np.inf], [0]), ([0.5, 0], [0, 0]), ([0.5], [128])):
+        with pytest.raises(ValueError, match="scale|zero_point"):
+            input_converter(entry("int8", scales, zero_points))
+    # A channel that never fires.
+    assert output_converter(entry("int8", [0.5, 0], [0, 0]))(np.int8([3, 3])).tolist() == [1.5, 0]
+
+
 def test_parameters_that_fit_no_tensor():
     for make in (input_converter, output_converter):
         with pytest.raises(ShapeError):
