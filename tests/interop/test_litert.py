@@ -16,6 +16,7 @@ from tensorbuf.litert import input_converter, output_converter
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 DATA = EXAMPLES / "data"
+MODELS = Path(__file__).parent / "models"
 
 SCALES = (0.1, 0.05, 1 / 3, 7.5)
 ZERO_POINTS = {"int8": (0, -128, 127, -3), "uint8": (0, 255, 100, 128), "int16": (0,)}
@@ -99,6 +100,30 @@ def test_open_dimensions():
     into = TensorBuffer.for_tensor(dequantize.given)
     into.load_array(dequantize(buffer.to_numpy()))
     assert into.to_numpy().tolist() == (np.arange(-1, 11).reshape(4, 3) / 2).tolist()
+
+
+def outputs_of(name: str, numbers_in: np.ndarray) -> np.ndarray:
+    """What a model of tests/interop/models makes of each row of numbers, as numbers again."""
+    model = str(MODELS / f"{name}.tflite")
+    interpreter = Interpreter(model, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
+    interpreter.allocate_tensors()
+    [taken], [given] = interpreter.get_input_details(), interpreter.get_output_details()
+    to_tensor, from_tensor = input_converter(taken), output_converter(given)
+    buffer = TensorBuffer.for_tensor(taken)
+    rows = []
+    for row in numbers_in:
+        to_tensor(row, out=buffer)
+        interpreter.set_tensor(taken["index"], buffer)
+        interpreter.invoke()
+        rows.append(from_tensor(interpreter.get_tensor(given["index"])))
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("name", ["int8_int8", "int8_uint8", "int16_int16"])
+def test_quantised_models_as_their_own_kernels_quantise(name):
+    # The other model is the same network, with a QUANTIZE behind its input and a DEQUANTIZE before its output.
+    x = np.random.default_rng(3).uniform(-4, 5, (500, 1, 8)).astype(np.float32)
+    assert np.array_equal(outputs_of(name, x), outputs_of(f"{name.partition('_')[0]}_float32", x))
 
 
 def test_the_face_on_the_photograph():
