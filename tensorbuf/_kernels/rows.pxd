@@ -139,7 +139,8 @@ cdef inline Py_ssize_t read_short_runs(
     """Runs that fit a vector, as the channels of a pixel, several in a shuffle; returns how many were copied."""
     cdef Shuffle shuffle
     shuffle_of(outer, inner, item, &shuffle)
-    shuffled(view, outer.stride, inner.count * item, &shuffle, flat)
+    if shuffle.times:
+        shuffled(view, outer.stride, inner.count * item, &shuffle, flat)
     return shuffle.together * shuffle.times
 
 
@@ -149,7 +150,7 @@ cdef inline void read_runs(const char *view, const Axis *outer, const Axis *inne
     cdef Axis single
     if tb_runs(sizeof(Item), view, outer.count, outer.stride, outer.table, inner.stride, inner.count, <char *>flat):
         return
-    shuffle.together = shuffle.times = 0
+    shuffle.together = shuffle.times = shuffle.start = 0
     if wide(sizeof(Item)) > sizeof(Item):
         single.count, single.stride, single.table = 1, 0, NULL
         shuffle_of(inner, &single, sizeof(Item), &shuffle)
@@ -164,7 +165,7 @@ cdef inline void shuffle_of(const Axis *axis, const Axis *entry, Py_ssize_t item
     cdef Py_ssize_t apart = llabs(axis.stride)
     cdef Py_ssize_t span = (entry.count - 1) * llabs(entry.stride) + item
     cdef Py_ssize_t byte, last, place, extent = (axis.count - 1) * apart + span
-    shuffle.together = shuffle.times = 0
+    shuffle.together = shuffle.times = shuffle.start = 0
     if not TB_SHUFFLES or apart == 0 or size > VECTOR or span > VECTOR:
         return
     if extent < VECTOR or axis.count * size < VECTOR:
