@@ -52,6 +52,11 @@ def convert_array(src: Array, dst: Array, rule: Rule) -> None:
     _checked(src, dst, rule, WRAP if rule.overflow == "wrap" else SATURATE)
 
 
+def convert_apart(src: Array, dst: Array, rule: Rule) -> pipeline.Prepared:
+    """`convert_array` where no memory is shared, and neither types nor rule refuse anything."""
+    return _kernel(src, dst, rule, WRAP if rule.overflow == "wrap" else SATURATE, staged=False)
+
+
 def check_pair(src: np.dtype[Any], dst: np.dtype[Any]) -> None:
     """TypeError where values of `src` cannot be converted to `dst` at all."""
     if src.newbyteorder("=") not in CODES:
@@ -62,44 +67,46 @@ def check_pair(src: np.dtype[Any], dst: np.dtype[Any]) -> None:
         raise TypeError(f"{src} has no order to convert it to {dst} by; take its .real (or .imag) first, or use cast")
 
 
-def _checked(src: Array, dst: Array, rule: Rule, mode: int) -> None:
+def _checked(src: Array, dst: Array, rule: Rule, mode: int) -> pipeline.Prepared | None:
+    """What can be done again on other memory, where that is all there was to do."""
     check_pair(src.dtype, dst.dtype)
     if src.size == 0:
-        return
+        return None
     if rule.overflow == "raise":
         _refuse_misfits(src, dst.dtype, rule)
-    _run(src, dst, rule, mode)
+    prepared = _run(src, dst, rule, mode)
+    return None if rule.overflow == "raise" else prepared
 
 
-def _run(src: Array, dst: Array, rule: Rule, mode: int) -> None:
+def _run(src: Array, dst: Array, rule: Rule, mode: int) -> pipeline.Prepared | None:
     if src.ndim > _MOST_AXES:
         src, dst = src.squeeze(), dst.squeeze()
     if not share_memory(src, dst):
-        _convert(src, dst, rule, mode, staged=False)
-        return
+        return _convert(src, dst, rule, mode, staged=False)
     ordered = passes(src, dst)
     if ordered is None:
         _convert(copied(src), dst, rule, mode, staged=False)
-        return
+        return None
     for part, into in ordered:
         _convert(part, into, rule, mode, staged=True)
+    return None
 
 
-def _convert(src: Array, dst: Array, rule: Rule, mode: int, *, staged: bool) -> None:
+def _convert(src: Array, dst: Array, rule: Rule, mode: int, *, staged: bool) -> pipeline.Prepared | None:
     into = dst.dtype.newbyteorder("=")
     if into in _COMPLEX_PARTS:
         if src.dtype.newbyteorder("=") in _COMPLEX_PARTS:
-            src, dst = _parts(src), _parts(dst)
+            _kernel(_parts(src), _parts(dst), rule, mode, staged=staged)
         else:
             _convert(src, dst.real, rule, mode, staged=staged)
             dst.imag = 0
-            return
-    _kernel(src, dst, rule, mode, staged=staged)
+        return None
+    return _kernel(src, dst, rule, mode, staged=staged)
 
 
-def _kernel(src: Array, dst: Array, rule: Rule, mode: int, *, staged: bool) -> None:
+def _kernel(src: Array, dst: Array, rule: Rule, mode: int, *, staged: bool) -> pipeline.Prepared:
     from_code, to_code, rounding, fill = _codes(src.dtype, dst.dtype, rule)
-    pipeline.convert(src, from_code, dst, to_code, mode, rounding, fill, staged)
+    return pipeline.convert(src, from_code, dst, to_code, mode, rounding, fill, staged)
 
 
 @functools.lru_cache(maxsize=512)
@@ -226,11 +233,15 @@ def convert(
             done = pipeline.quick(x, dtype, out)
             if done is not None:
                 return done
+        recent = _recent(dtype, overflow, rounding, nan)
+        done = recent.repeat(x, out)
+        if done is not None:
+            return done
         rule = read_rule(overflow, rounding, nan)
         wanted = numeric_dtype(dtype)
         if isinstance(dtype, _REMEMBERED) and wanted not in _COMPLEX_PARTS:
             pipeline.remember(dtype, wanted)
-        return _convert_kind(x, wanted, out, rule, WRAP if overflow == "wrap" else SATURATE)
+        return _convert_kind(x, wanted, out, rule, WRAP if overflow == "wrap" else SATURATE, recent=recent)
     except BaseException as error:
         # What `releasing` does, but at no cost to a small array's conversion.
         del x, out
@@ -309,7 +320,33 @@ def saturate_cast(x: Any, dtype: DTypeLike) -> Any:
     return _convert_kind(x, numeric_dtype(dtype), None, DEFAULT, FINITE, real_part=True)
 
 
-def _convert_kind(x: Any, dtype: np.dtype[Any], out: Any, rule: Rule, mode: int, *, real_part: bool = False) -> Any:
+# One for each choice of arguments: small, for a program makes few.
+_recents: dict[tuple[Any, ...], pipeline.Recent] = {}
+_MOST_RECENTS = 16
+
+
+def _recent(*choice: Any) -> pipeline.Recent:
+    """The last runs with these arguments."""
+    try:
+        return _recents[choice]
+    except KeyError:
+        if len(_recents) >= _MOST_RECENTS:
+            _recents.clear()
+        return _recents.setdefault(choice, pipeline.Recent())
+    except (TypeError, ValueError):  # unhashable, or an array that is equal to nothing
+        return pipeline.Recent()
+
+
+def _convert_kind(
+    x: Any,
+    dtype: np.dtype[Any],
+    out: Any,
+    rule: Rule,
+    mode: int,
+    *,
+    real_part: bool = False,
+    recent: pipeline.Recent | None = None,
+) -> Any:
     """Memory of `x` in, the kind of `x` (or `out`) back."""
     values = source.Source(x)
     memory = values.array
@@ -322,7 +359,9 @@ def _convert_kind(x: Any, dtype: np.dtype[Any], out: Any, rule: Rule, mode: int,
     if memory is None:
         values.load(into, functools.partial(_checked, rule=rule, mode=mode), overflow=rule.overflow, fresh=out is None)
     else:
-        _checked(memory, into, rule, mode)
+        prepared = _checked(memory, into, rule, mode)
+        if prepared is not None and recent is not None and type(x) is np.ndarray:
+            recent.keep(prepared, memory, into)
     return source.like(x, into) if out is None else written(out, into)
 
 

@@ -303,9 +303,12 @@ class Converter:
             With ``overflow="raise"``: names the first element of `x`, in row-major order, whose result does not fit.
             Nothing has been written then.
         """
+        plan = self._plan
+        again = plan.recent.repeat(x, out)
+        if again is not None:
+            return again
         if isinstance(x, Mapping):
             return self._convert_mapping(x, out)
-        plan = self._plan
         if not plan.operations and plan.layout is None:
             return convert(x, plan.dtype, out=out, **plan.rule._asdict())
         result = plan.carry_out(plan.values_of(x), out)

@@ -9,7 +9,16 @@ import numpy as np
 
 from tensorbuf import source
 from tensorbuf._kernels import pipeline
-from tensorbuf.conversion import ROUNDING_NUMBERS, as_int64, check_out, check_pair, convert_array, copied, misfit
+from tensorbuf.conversion import (
+    ROUNDING_NUMBERS,
+    as_int64,
+    check_out,
+    check_pair,
+    convert_apart,
+    convert_array,
+    copied,
+    misfit,
+)
 from tensorbuf.dtypes import CODES, DataType
 from tensorbuf.errors import ConversionError, ShapeError
 from tensorbuf.fitting import bounds
@@ -26,8 +35,9 @@ Array = np.ndarray[Any, Any]
 # The name of an operation, with its parameter; or "round", with a rounding.
 Operation = tuple[str, Parameter | str]
 
-# The numbers of _kernels/types.pxd; a rounding counts on from the arithmetic operations.
+# The numbers of _kernels/types.pxd; roundings count on from its PROGRAMS.
 _ARITHMETICS = {"multiply": 0, "add": 1, "subtract": 2, "divide": 3}
+_ROUNDINGS_FROM = 9
 
 # The types that float32 does not hold exactly: with one of them as source or target the arithmetic is float64.
 _WIDE = frozenset(np.dtype(name) for name in ("float64", "int32", "uint32", "int64", "uint64"))
@@ -57,7 +67,11 @@ class Plan:
     layout: Layout | None
     axis: int
     mode: int
-    proved: dict[np.dtype[Any], bool] = dataclasses.field(default_factory=dict, compare=False, repr=False)
+    proved: dict[np.dtype[Any], bool] = dataclasses.field(default_factory=dict, init=False, compare=False, repr=False)
+    recent: pipeline.Recent = dataclasses.field(default_factory=pipeline.Recent, init=False, compare=False, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Plan, (self.dtype, self.operations, self.channels, self.rule, self.layout, self.axis, self.mode)
 
     def values_of(self, x: object) -> Array:
         """The memory of `x`; of a list its exact values, in a type that the plan takes further."""
@@ -82,21 +96,35 @@ class Plan:
         moved = memory if self.layout is None else self.layout.move(memory)
         into = empty(moved.shape, self.dtype) if out is None else check_out(out, moved.shape, self.dtype)
         if not self.operations:
-            # In the order of the source, in which a misfit is named.
-            convert_array(memory, into if self.layout is None else self.layout.back(into), self.rule)
+            self._move(memory, moved, into)
             return into
         if self.rule.overflow == "raise":
             self._refuse_misfits(memory, axis)
         if self.layout is not None and self.channels > 1:
             axis = self.layout.after.index(self.layout.before[axis])
-        many = memory.itemsize == 1 and memory.size >= 256 * self.channels * _TABLE_PAYS
-        if not many or share_memory(moved, into):
-            self._apply(moved, into, axis)
+        if share_memory(moved, into):
+            self._apply_overlapping(moved, into, axis)
+            return into
+        if memory.itemsize > 1 or memory.size < 256 * self.channels * _TABLE_PAYS:
+            run = self._run(moved, into, axis)
         elif self._has_program(memory.dtype):
-            self._run(moved, into, axis, by_reciprocals=self._divides)
+            run = self._run(moved, into, axis, by_reciprocals=self._divides)
         else:
-            self._look_up(moved, into, axis)
+            run = self._look_up(moved, into, axis)
+        self._keep(run, memory, into)
         return into
+
+    def _keep(self, run: pipeline.Prepared, memory: Array, into: Array) -> None:
+        if self.rule.overflow != "raise":
+            self.recent.keep(run, memory, into)
+
+    def _move(self, memory: Array, moved: Array, into: Array) -> None:
+        """Without arithmetic: `convert`, and the layout."""
+        if self.rule.overflow == "raise" or "c" in (memory.dtype.kind, into.dtype.kind) or share_memory(moved, into):
+            # In the order of the source, in which a misfit is named.
+            convert_array(memory, into if self.layout is None else self.layout.back(into), self.rule)
+        else:
+            self._keep(convert_apart(moved, into, self.rule), memory, into)
 
     def check(self, dtype: np.dtype[Any], shape: tuple[int, ...]) -> int:
         """Whether the plan takes arrays like that; the axis of their channels, 0 where there are none to tell apart.
@@ -121,21 +149,30 @@ class Plan:
             (name, parameter.part(start, stop) if isinstance(parameter, Parameter) else parameter)
             for name, parameter in self.operations
         )
-        return dataclasses.replace(self, operations=operations, channels=stop - start, proved={})
+        return dataclasses.replace(self, operations=operations, channels=stop - start)
 
     def for_rank(self, rank: int) -> Plan:
         """The plan for arrays of that rank: where it names one axis less, these are batches of what it takes."""
         if self.layout is None or len(self.layout.before) != rank - 1:
             return self
-        return dataclasses.replace(self, layout=self.layout.batched(), axis=self.axis + 1, proved={})
+        return dataclasses.replace(self, layout=self.layout.batched(), axis=self.axis + 1)
 
     @property
     def _divides(self) -> bool:
         return any(name == "divide" for name, _ in self.operations)
 
+    @property
+    def _never_nan(self) -> bool:
+        """Whether finite values and these parameters, which hold no other, never give NaN."""
+        return all(
+            bool(np.isfinite(parameter.single).all()) and not (name == "divide" and 0 in parameter.single)
+            for name, parameter in self.operations
+            if isinstance(parameter, Parameter)
+        )
+
     def _has_program(self, dtype: np.dtype[Any]) -> bool:
         """Whether for an 8-bit source one loop of the kernels does all operations faster than a table is read."""
-        if dtype not in _PROGRAM_SOURCES or self.dtype != np.float32:
+        if dtype not in _PROGRAM_SOURCES or self.dtype != np.float32 or not self._never_nan:
             return False
         names = tuple(name for name, _ in self.operations)
         if names == _NORMALIZE:
@@ -176,7 +213,7 @@ class Plan:
         return [
             (_ARITHMETICS[name], parameter.double if wide else parameter.single)
             if isinstance(parameter, Parameter)
-            else (len(_ARITHMETICS) + ROUNDING_NUMBERS[parameter], None)
+            else (_ROUNDINGS_FROM + ROUNDING_NUMBERS[parameter], None)
             for name, parameter in self.operations
         ]
 
@@ -208,27 +245,27 @@ class Plan:
         if position < memory.size:
             raise misfit(memory, position, self.dtype, "which the plan takes to a value that")
 
-    def _apply(self, moved: Array, into: Array, axis: int) -> None:
-        if not share_memory(moved, into):
-            self._run(moved, into, axis, staged=False)
-            return
+    def _apply_overlapping(self, moved: Array, into: Array, axis: int) -> None:
         # Parameters a channel belong to an axis, which the views of another order need not have.
         ordered = passes(moved, into) if self.channels == 1 or same_places(moved, into) else None
         if ordered is None:
-            self._run(copied(moved), into, axis, staged=False)
+            self._run(copied(moved), into, axis)
             return
         for part, target in ordered:
             self._run(part, target, axis, staged=True)
 
-    def _run(self, moved: Array, into: Array, axis: int, *, staged: bool = False, by_reciprocals: bool = False) -> None:
+    def _run(
+        self, moved: Array, into: Array, axis: int, *, staged: bool = False, by_reciprocals: bool = False
+    ) -> pipeline.Prepared:
         wide = self._wide(moved.dtype)
         steps = self._steps(wide=wide)
         if DataType.of(self.dtype).is_integer and self.rule.rounding != "truncate":
-            steps.append((len(_ARITHMETICS) + ROUNDING_NUMBERS[self.rule.rounding], None))
-        pipeline.apply(
+            steps.append((_ROUNDINGS_FROM + ROUNDING_NUMBERS[self.rule.rounding], None))
+        return pipeline.apply(
             moved,
             CODES[moved.dtype.newbyteorder("=")],
             wide,
+            self._never_nan,
             steps,
             self._reciprocals() if by_reciprocals else [],
             axis,
@@ -239,8 +276,8 @@ class Plan:
             staged,
         )
 
-    def _look_up(self, moved: Array, into: Array, axis: int) -> None:
+    def _look_up(self, moved: Array, into: Array, axis: int) -> pipeline.Prepared:
         tables = self._every_result(moved.dtype)
         if not into.dtype.isnative:
             tables = tables.byteswap().view(into.dtype)
-        pipeline.look_up(moved, CODES[moved.dtype], tables, axis, into, CODES[self.dtype])
+        return pipeline.look_up(moved, CODES[moved.dtype], tables, axis, into, CODES[self.dtype])

@@ -1,25 +1,34 @@
-"""The arithmetic kernels, on float32 and float64: single operations in place, and whole programs of them in one loop.
+"""The arithmetic kernels on float32 and float64: roundings, and programs of operations in one loop.
 
 Built once for each instruction-set level, as convert.pyx is. Each operation is one IEEE operation, rounded once.
 
 What makes the unchecked loops safe: every span has at least `n` items of its kernel's own type and is aligned for it,
-and a destination overlaps a source only where it is that very span.
+and a destination overlaps no source.
 """
 
 from cpython.pycapsule cimport PyCapsule_New
 from libc.math cimport ceil, ceilf, floor, floorf, rint, rintf, trunc, truncf
 from libc.stdint cimport int8_t, int64_t, uint8_t
 
-from tensorbuf._kernels.rules cimport canonical, rounded_away
+from tensorbuf._kernels.rules cimport canonical, floating_clamped, rounded_away
 from tensorbuf._kernels.types cimport (
-    ADD, AFFINE, CEIL, DEQUANTIZE, DIVIDE, FLOOR, MULTIPLY, NEAREST, NEAREST_AWAY, NORMALIZE, NORMALIZE_BY_RECIPROCALS,
-    QUANTIZE, SCALE, SUBTRACT, TRUNCATE, Arithmetic, Arithmetics, Convert, Program, floating,
+    ADD, AFFINE, ARITHMETICS, CEIL, DEQUANTIZE, DIVIDE, FLOOR, FROM_INT8, FROM_UINT8, MULTIPLY, NEAREST, NEAREST_AWAY,
+    NORMALIZE, NORMALIZE_BY_RECIPROCALS, OF_DOUBLE, OF_FLOAT, QUANTIZE, SUBTRACT, TO_INT8, TO_UINT8, TRUNCATE,
+    Arithmetics, Convert, Program, floating,
 )
+
+cdef extern from "hot.h":
+    Py_ssize_t hot_quantize_uint8(const float *src, uint8_t *dst, Py_ssize_t n, float scale, float zero) noexcept nogil
+    Py_ssize_t hot_quantize_int8(const float *src, int8_t *dst, Py_ssize_t n, float scale, float zero) noexcept nogil
 
 cdef extern from "quotient.h":
     enum:
         TENSORBUF_FUSED
     float quotient(float x, float d, float r) noexcept nogil
+
+ctypedef fused byte:
+    uint8_t
+    int8_t
 
 # What a program reads without a conversion before it; the 8-bit types for float32 only.
 ctypedef fused given:
@@ -67,93 +76,161 @@ cdef void canonicalising(const floating[::1] src, floating[::1] dst, Py_ssize_t 
         dst[i] = canonical(src[i])
 
 
-# ---------------------------------------------------------------- arithmetic, one IEEE operation a value
+# ---------------------------------------------------------------- programs, each operation one IEEE operation
 
-cdef void multiplying(floating[::1] values, const floating[::1] operands, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        values[i] = values[i] * operands[i]
+cdef inline floating result(
+    int program, floating x, floating a, floating b, floating c, floating d, floating e
+) noexcept nogil:
+    """What a program makes of `x`. `program` is a constant wherever this is used, so that one formula remains."""
+    if program == MULTIPLY:
+        return x * a
+    elif program == ADD:
+        return x + a
+    elif program == SUBTRACT:
+        return x - a
+    elif program == DIVIDE:
+        return x / a
+    elif program == AFFINE:
+        return x * a + b
+    elif program == NORMALIZE:
+        return (x / a - b) / c
+    elif program == NORMALIZE_BY_RECIPROCALS:
+        # d is the reciprocal of a, e that of c; for values on which it has been tried.
+        return quotient(quotient(<float> x, <float> a, <float> d) - <float> b, <float> c, <float> e)
+    elif program == QUANTIZE:
+        x = x / a
+        return (rintf(x) if floating is float else rint(x)) + b
+    else:
+        return (x - a) * b
 
 
-cdef void adding(floating[::1] values, const floating[::1] operands, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        values[i] = values[i] + operands[i]
+cdef inline floating clean(given like, floating x) noexcept nogil:
+    """A result with its NaN canonical; programs from the 8-bit types are for parameters that give none."""
+    if given is uint8_t or given is int8_t:
+        return x
+    else:
+        return canonical(x)
 
 
-cdef void subtracting(floating[::1] values, const floating[::1] operands, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        values[i] = values[i] - operands[i]
+cdef inline int arity(int program) noexcept nogil:
+    """How many parameters a program has."""
+    if program == NORMALIZE_BY_RECIPROCALS:
+        return 5
+    elif program == NORMALIZE:
+        return 3
+    else:
+        return 1 if program < ARITHMETICS else 2
 
 
-cdef void dividing(floating[::1] values, const floating[::1] operands, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        values[i] = values[i] / operands[i]
+cdef inline floating parameter(
+    int program, int row, const floating[:, ::1] parameters, Py_ssize_t i
+) noexcept nogil:
+    return parameters[row, i] if row < arity(program) else 0
 
 
-# ---------------------------------------------------------------- programs: the same operations, in one loop
+cdef inline void run(
+    int program, const given[::1] src, floating[::1] dst, const floating[:, ::1] parameters, Py_ssize_t n
+) noexcept nogil:
+    """`parameters` has a row for each of a, b, c ...; where it is of one value, the loop keeps it in a register."""
+    cdef Py_ssize_t i, stretch, start
+    cdef Py_ssize_t period = parameters.shape[1]
+    cdef floating a, b, c, d, e
+    if period == 1:
+        a, b = parameter(program, 0, parameters, 0), parameter(program, 1, parameters, 0)
+        c, d = parameter(program, 2, parameters, 0), parameter(program, 3, parameters, 0)
+        e = parameter(program, 4, parameters, 0)
+        for i in range(n):
+            dst[i] = clean(src[i], result(program, <floating> src[i], a, b, c, d, e))
+        return
+    for stretch in range((n + period - 1) // period):
+        start = stretch * period
+        for i in range(min(period, n - start)):
+            dst[start + i] = clean(src[start + i], result(
+                program, <floating> src[start + i], parameter(program, 0, parameters, i),
+                parameter(program, 1, parameters, i), parameter(program, 2, parameters, i),
+                parameter(program, 3, parameters, i), parameter(program, 4, parameters, i),
+            ))
 
-# Their parameters, called a, b, c ... in the formulas, are the rows of one array.
 
-cdef void scaling(
+cdef void multiplying(
     const given[::1] src, floating[::1] dst, const floating[:, ::1] parameters, Py_ssize_t n
 ) noexcept nogil:
-    """x * a"""
-    cdef Py_ssize_t i
-    for i in range(n):
-        dst[i] = canonical(<floating> src[i] * parameters[0, i])
+    run(MULTIPLY, src, dst, parameters, n)
+
+
+cdef void adding(
+    const given[::1] src, floating[::1] dst, const floating[:, ::1] parameters, Py_ssize_t n
+) noexcept nogil:
+    run(ADD, src, dst, parameters, n)
+
+
+cdef void subtracting(
+    const given[::1] src, floating[::1] dst, const floating[:, ::1] parameters, Py_ssize_t n
+) noexcept nogil:
+    run(SUBTRACT, src, dst, parameters, n)
+
+
+cdef void dividing(
+    const given[::1] src, floating[::1] dst, const floating[:, ::1] parameters, Py_ssize_t n
+) noexcept nogil:
+    run(DIVIDE, src, dst, parameters, n)
 
 
 cdef void scaling_and_adding(
     const given[::1] src, floating[::1] dst, const floating[:, ::1] parameters, Py_ssize_t n
 ) noexcept nogil:
-    """x * a + b"""
-    cdef Py_ssize_t i
-    for i in range(n):
-        dst[i] = canonical(<floating> src[i] * parameters[0, i] + parameters[1, i])
+    run(AFFINE, src, dst, parameters, n)
 
 
 cdef void normalizing(
     const given[::1] src, floating[::1] dst, const floating[:, ::1] parameters, Py_ssize_t n
 ) noexcept nogil:
-    """(x / a - b) / c"""
-    cdef Py_ssize_t i
-    for i in range(n):
-        dst[i] = canonical((<floating> src[i] / parameters[0, i] - parameters[1, i]) / parameters[2, i])
+    run(NORMALIZE, src, dst, parameters, n)
 
 
 cdef void normalizing_by_reciprocals(
     const given[::1] src, float[::1] dst, const float[:, ::1] parameters, Py_ssize_t n
 ) noexcept nogil:
-    """(x / a - b) / c with d the reciprocal of a and e that of c; for values on which it has been tried."""
-    cdef Py_ssize_t i
-    cdef float centred
-    for i in range(n):
-        centred = quotient(<float> src[i], parameters[0, i], parameters[3, i]) - parameters[1, i]
-        dst[i] = quotient(centred, parameters[2, i], parameters[4, i])
+    run(NORMALIZE_BY_RECIPROCALS, src, dst, parameters, n)
 
 
 cdef void quantizing(
     const given[::1] src, floating[::1] dst, const floating[:, ::1] parameters, Py_ssize_t n
 ) noexcept nogil:
-    """x / a rounded to the nearest, ties to even, + b"""
-    cdef Py_ssize_t i
-    cdef floating rounded
-    for i in range(n):
-        rounded = <floating> src[i] / parameters[0, i]
-        rounded = rintf(rounded) if floating is float else rint(rounded)
-        dst[i] = canonical(rounded + parameters[1, i])
+    run(QUANTIZE, src, dst, parameters, n)
 
 
 cdef void dequantizing(
     const given[::1] src, floating[::1] dst, const floating[:, ::1] parameters, Py_ssize_t n
 ) noexcept nogil:
-    """(x - a) * b"""
-    cdef Py_ssize_t i
-    for i in range(n):
-        dst[i] = canonical((<floating> src[i] - parameters[0, i]) * parameters[1, i])
+    run(DEQUANTIZE, src, dst, parameters, n)
+
+
+cdef inline Py_ssize_t hot(const float *src, byte *dst, Py_ssize_t n, float scale, float zero) noexcept nogil:
+    if byte is uint8_t:
+        return hot_quantize_uint8(src, dst, n, scale, zero)
+    else:
+        return hot_quantize_int8(src, dst, n, scale, zero)
+
+
+cdef void quantizing_to_bytes(
+    const float[::1] src, byte[::1] dst, const float[:, ::1] parameters, Py_ssize_t n
+) noexcept nogil:
+    """QUANTIZE, and saturating; NaN becomes 0."""
+    cdef Py_ssize_t i, stretch, start
+    cdef Py_ssize_t period = parameters.shape[1]
+    cdef float a, b
+    cdef byte nan = 0
+    if period == 1:
+        a, b = parameters[0, 0], parameters[1, 0]
+        for i in range(hot(&src[0], &dst[0], n, a, b), n):
+            dst[i] = floating_clamped(result(QUANTIZE, src[i], a, b, b, b, b), nan)
+        return
+    for stretch in range((n + period - 1) // period):
+        start = stretch * period
+        for i in range(min(period, n - start)):
+            a, b = parameters[0, i], parameters[1, i]
+            dst[start + i] = floating_clamped(result(QUANTIZE, src[start + i], a, b, b, b, b), nan)
 
 
 # ---------------------------------------------------------------- the table
@@ -161,7 +238,7 @@ cdef void dequantizing(
 cdef Arithmetics arithmetics
 
 
-cdef void enter_floating(int column, floating *of_type) noexcept:
+cdef void enter_roundings(int column, floating *of_type) noexcept:
     """The kernels of one type. The pointer is never followed: its type chooses the specialisation."""
     arithmetics.round[TRUNCATE][column] = <Convert> rounding_toward_zero[floating]
     arithmetics.round[NEAREST][column] = <Convert> rounding_to_even[floating]
@@ -169,28 +246,29 @@ cdef void enter_floating(int column, floating *of_type) noexcept:
     arithmetics.round[FLOOR][column] = <Convert> rounding_down[floating]
     arithmetics.round[CEIL][column] = <Convert> rounding_up[floating]
     arithmetics.canonical[column] = <Convert> canonicalising[floating]
-    arithmetics.single[MULTIPLY][column] = <Arithmetic> multiplying[floating]
-    arithmetics.single[ADD][column] = <Arithmetic> adding[floating]
-    arithmetics.single[SUBTRACT][column] = <Arithmetic> subtracting[floating]
-    arithmetics.single[DIVIDE][column] = <Arithmetic> dividing[floating]
 
 
-cdef void enter_programs(int row, given *from_type, floating *to_type) noexcept:
-    arithmetics.programs[SCALE][row] = <Program> scaling[given, floating]
-    arithmetics.programs[AFFINE][row] = <Program> scaling_and_adding[given, floating]
-    arithmetics.programs[NORMALIZE][row] = <Program> normalizing[given, floating]
-    arithmetics.programs[QUANTIZE][row] = <Program> quantizing[given, floating]
-    arithmetics.programs[DEQUANTIZE][row] = <Program> dequantizing[given, floating]
+cdef void enter_programs(int column, given *from_type, floating *to_type) noexcept:
+    arithmetics.programs[MULTIPLY][column] = <Program> multiplying[given, floating]
+    arithmetics.programs[ADD][column] = <Program> adding[given, floating]
+    arithmetics.programs[SUBTRACT][column] = <Program> subtracting[given, floating]
+    arithmetics.programs[DIVIDE][column] = <Program> dividing[given, floating]
+    arithmetics.programs[AFFINE][column] = <Program> scaling_and_adding[given, floating]
+    arithmetics.programs[NORMALIZE][column] = <Program> normalizing[given, floating]
+    arithmetics.programs[QUANTIZE][column] = <Program> quantizing[given, floating]
+    arithmetics.programs[DEQUANTIZE][column] = <Program> dequantizing[given, floating]
 
 
-enter_floating(0, <float *> NULL)
-enter_floating(1, <double *> NULL)
-enter_programs(0, <float *> NULL, <float *> NULL)
-enter_programs(1, <double *> NULL, <double *> NULL)
-enter_programs(2, <uint8_t *> NULL, <float *> NULL)
-enter_programs(3, <int8_t *> NULL, <float *> NULL)
+enter_roundings(0, <float *> NULL)
+enter_roundings(1, <double *> NULL)
+enter_programs(OF_FLOAT, <float *> NULL, <float *> NULL)
+enter_programs(OF_DOUBLE, <double *> NULL, <double *> NULL)
+enter_programs(FROM_UINT8, <uint8_t *> NULL, <float *> NULL)
+enter_programs(FROM_INT8, <int8_t *> NULL, <float *> NULL)
+arithmetics.programs[QUANTIZE][TO_UINT8] = <Program> quantizing_to_bytes[uint8_t]
+arithmetics.programs[QUANTIZE][TO_INT8] = <Program> quantizing_to_bytes[int8_t]
 if TENSORBUF_FUSED:
-    arithmetics.programs[NORMALIZE_BY_RECIPROCALS][2] = <Program> normalizing_by_reciprocals[uint8_t]
-    arithmetics.programs[NORMALIZE_BY_RECIPROCALS][3] = <Program> normalizing_by_reciprocals[int8_t]
+    arithmetics.programs[NORMALIZE_BY_RECIPROCALS][FROM_UINT8] = <Program> normalizing_by_reciprocals[uint8_t]
+    arithmetics.programs[NORMALIZE_BY_RECIPROCALS][FROM_INT8] = <Program> normalizing_by_reciprocals[int8_t]
 
 table = PyCapsule_New(&arithmetics, "tensorbuf._kernels.Arithmetics", NULL)

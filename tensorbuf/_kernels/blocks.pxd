@@ -1,67 +1,208 @@
-"""Moving a two-dimensional tile between strided memory and a contiguous block, by item size only."""
+"""Moving a two-dimensional tile between strided memory and a contiguous block, by item size only.
+
+The steps that cameras and models have (neighbouring items, every second one, backwards, two to four channels) stand as
+loops of their own: with a constant step the compiler makes vectors of them.
+"""
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from tensorbuf._kernels.types cimport double_pair
+cdef extern from "loose.h":
+    ctypedef uint16_t loose16
+    ctypedef uint32_t loose32
+    ctypedef uint64_t loose64
+    ctypedef struct loose128:
+        uint64_t real
+        uint64_t imag
+
+cdef extern from "transpose.h":
+    void transpose_1(const char *src, Py_ssize_t stride, char *dst, Py_ssize_t dst_stride) noexcept nogil
+    void transpose_2(const char *src, Py_ssize_t stride, char *dst, Py_ssize_t dst_stride) noexcept nogil
+    void transpose_4(const char *src, Py_ssize_t stride, char *dst, Py_ssize_t dst_stride) noexcept nogil
+    void transpose_8(const char *src, Py_ssize_t stride, char *dst, Py_ssize_t dst_stride) noexcept nogil
 
 ctypedef fused word:
     uint8_t
-    uint16_t
-    uint32_t
-    uint64_t
-    double_pair
+    loose16
+    loose32
+    loose64
+    loose128
 
 cdef enum:
-    NARROW = 16
+    NARROW = 16             # rows, or items of one, up to which they are gone through one by one
 
 
 cdef inline Py_ssize_t magnitude(Py_ssize_t stride) noexcept nogil:
     return -stride if stride < 0 else stride
 
 
+cdef inline void copy_words(const word *src, word *dst, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    if n == 3:
+        dst[0] = src[0]
+        dst[1] = src[1]
+        dst[2] = src[2]
+    elif n <= NARROW:
+        for i in range(n):
+            dst[i] = src[i]
+    else:
+        memcpy(dst, src, n * <Py_ssize_t> sizeof(word))
+
+
+# ---------------------------------------------------------------- rows
+
+cdef inline void load_row(const char *src, Py_ssize_t stride, Py_ssize_t n, word *row) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef const word *items = <const word *> src
+    if stride == sizeof(word):
+        copy_words(items, row, n)
+    elif stride == 2 * <Py_ssize_t> sizeof(word):
+        for i in range(n):
+            row[i] = items[2 * i]
+    elif stride == 3 * <Py_ssize_t> sizeof(word):
+        for i in range(n):
+            row[i] = items[3 * i]
+    elif stride == -<Py_ssize_t> sizeof(word):
+        for i in range(n):
+            row[i] = items[-i]
+    else:
+        for i in range(n):
+            row[i] = (<const word *> (src + i * stride))[0]
+
+
+cdef inline void store_row(const word *row, Py_ssize_t stride, Py_ssize_t n, char *dst) noexcept nogil:
+    """In order, so that of items that share memory the last one stays."""
+    cdef Py_ssize_t i
+    cdef word *items = <word *> dst
+    if stride == sizeof(word):
+        copy_words(row, items, n)
+    elif stride == -<Py_ssize_t> sizeof(word):
+        for i in range(n):
+            items[-i] = row[i]
+    else:
+        for i in range(n):
+            (<word *> (dst + i * stride))[0] = row[i]
+
+
+# ---------------------------------------------------------------- channels
+
+cdef inline void part_three(const word *src, word *block, Py_ssize_t n) noexcept nogil:
+    """From item by item to channel by channel."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        block[i] = src[3 * i]
+        block[n + i] = src[3 * i + 1]
+        block[2 * n + i] = src[3 * i + 2]
+
+
+cdef inline void part_four(const word *src, word *block, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        block[i] = src[4 * i]
+        block[n + i] = src[4 * i + 1]
+        block[2 * n + i] = src[4 * i + 2]
+        block[3 * n + i] = src[4 * i + 3]
+
+
+cdef inline void join_three(
+    const word *first, const word *second, const word *third, word *joined, Py_ssize_t n
+) noexcept nogil:
+    """From channel by channel to item by item."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        joined[3 * i] = first[i]
+        joined[3 * i + 1] = second[i]
+        joined[3 * i + 2] = third[i]
+
+
+cdef inline void join_four(
+    const word *first, const word *second, const word *third, const word *fourth, word *joined, Py_ssize_t n
+) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        joined[4 * i] = first[i]
+        joined[4 * i + 1] = second[i]
+        joined[4 * i + 2] = third[i]
+        joined[4 * i + 3] = fourth[i]
+
+
+# ---------------------------------------------------------------- columns
+
+cdef inline void load_columns(
+    const char *src, Py_ssize_t stride, Py_ssize_t n, Py_ssize_t rows, word *block
+) noexcept nogil:
+    """Memory whose items lie side by side along the rows' axis: squares are transposed, the rest goes one by one."""
+    cdef Py_ssize_t i, j
+    cdef Py_ssize_t item = sizeof(word)
+    cdef Py_ssize_t side = 16 // <Py_ssize_t> sizeof(word)
+    cdef Py_ssize_t whole_n = n - n % side
+    cdef Py_ssize_t whole_rows = rows - rows % side
+    for i in range(n):
+        for j in range(0 if i >= whole_n else whole_rows, rows):
+            block[j * n + i] = (<const word *> (src + i * stride))[j]
+    for i in range(whole_n // side):
+        for j in range(whole_rows // side):
+            square(
+                src + i * side * stride + j * side * item, stride, block + j * side * n + i * side, n * item
+            )
+
+
+cdef inline void square(const char *src, Py_ssize_t stride, word *dst, Py_ssize_t dst_stride) noexcept nogil:
+    if word is uint8_t:
+        transpose_1(src, stride, <char *> dst, dst_stride)
+    elif word is loose16:
+        transpose_2(src, stride, <char *> dst, dst_stride)
+    elif word is loose32:
+        transpose_4(src, stride, <char *> dst, dst_stride)
+    elif word is loose64:
+        transpose_8(src, stride, <char *> dst, dst_stride)
+    else:
+        dst[0] = (<const word *> src)[0]
+
+
+# ---------------------------------------------------------------- tiles
+
 cdef inline void load_words(
     const char *src, Py_ssize_t stride, Py_ssize_t row_stride, Py_ssize_t n, Py_ssize_t rows, word *block
 ) noexcept nogil:
     """Row-major into `block`: `rows` rows of `n` items. The memory's own fast axis is walked innermost."""
     cdef Py_ssize_t i, j
-    # Few rows, or items, are gone through one by one: the strided walk stays in the cache.
-    cdef bint across = rows >= NARROW and n >= NARROW and magnitude(row_stride) < magnitude(stride)
-    if row_stride == sizeof(word) and rows == 3 and stride == 3 * sizeof(word):
-        for i in range(n):
-            memcpy(block + i, src + i * 3 * sizeof(word), sizeof(word))
-            memcpy(block + n + i, src + (i * 3 + 1) * sizeof(word), sizeof(word))
-            memcpy(block + 2 * n + i, src + (i * 3 + 2) * sizeof(word), sizeof(word))
-    elif row_stride == sizeof(word) and rows > 1 and n == 3:
-        for j in range(rows):
-            memcpy(block + 3 * j, src + j * sizeof(word), sizeof(word))
-            memcpy(block + 3 * j + 1, src + stride + j * sizeof(word), sizeof(word))
-            memcpy(block + 3 * j + 2, src + 2 * stride + j * sizeof(word), sizeof(word))
-    elif stride == sizeof(word) and n > 1:
-        for j in range(rows):
-            memcpy(block + j * n, src + j * row_stride, n * sizeof(word))
-    elif across:
+    cdef Py_ssize_t item = sizeof(word)
+    cdef bint crosswise = row_stride == item and rows > 1
+    if crosswise and rows == 3 and stride == 3 * item:
+        part_three(<const word *> src, block, n)
+    elif crosswise and rows == 4 and stride == 4 * item:
+        part_four(<const word *> src, block, n)
+    elif crosswise and n == 3:
+        join_three(
+            <const word *> src, <const word *> (src + stride), <const word *> (src + 2 * stride), block, rows,
+        )
+    elif crosswise and n == 4:
+        join_four(
+            <const word *> src, <const word *> (src + stride), <const word *> (src + 2 * stride),
+            <const word *> (src + 3 * stride), block, rows,
+        )
+    elif crosswise and n >= NARROW:
+        load_columns(src, stride, n, rows, block)
+    elif rows >= NARROW and n >= NARROW and magnitude(row_stride) < magnitude(stride):
         for i in range(n):
             for j in range(rows):
-                memcpy(block + j * n + i, src + i * stride + j * row_stride, sizeof(word))
+                block[j * n + i] = (<const word *> (src + i * stride + j * row_stride))[0]
     else:
         for j in range(rows):
-            for i in range(n):
-                memcpy(block + j * n + i, src + i * stride + j * row_stride, sizeof(word))
+            load_row(src + j * row_stride, stride, n, block + j * n)
 
 
 cdef inline void store_words(
     const word *block, Py_ssize_t stride, Py_ssize_t row_stride, Py_ssize_t n, Py_ssize_t rows, char *dst
 ) noexcept nogil:
-    """The reverse of `load_words`, row-major, so that of items that share memory the last one stays."""
-    cdef Py_ssize_t i, j
-    if stride == sizeof(word) and n > 1:
-        for j in range(rows):
-            memcpy(dst + j * row_stride, block + j * n, n * sizeof(word))
-    else:
-        for j in range(rows):
-            for i in range(n):
-                memcpy(dst + i * stride + j * row_stride, block + j * n + i, sizeof(word))
+    """The reverse of `load_words`, row by row."""
+    cdef Py_ssize_t j
+    if rows == 3 and row_stride == sizeof(word) and stride == 3 * <Py_ssize_t> sizeof(word):
+        join_three(block, block + n, block + 2 * n, <word *> dst, n)
+        return
+    for j in range(rows):
+        store_row(block + j * n, stride, n, dst + j * row_stride)
 
 
 cdef inline void map_words(
@@ -72,14 +213,15 @@ cdef inline void map_words(
     cdef Py_ssize_t i
     if dst_stride == sizeof(word) and table_stride == 0:
         for i in range(n):
-            memcpy(dst + i * <Py_ssize_t> sizeof(word), table + <uint8_t> src[i * src_stride], sizeof(word))
+            (<word *> dst)[i] = table[<uint8_t> src[i * src_stride]]
     else:
         for i in range(n):
-            memcpy(
-                dst + i * dst_stride,
-                <const char *> table + i * table_stride + <uint8_t> src[i * src_stride] * sizeof(word), sizeof(word),
-            )
+            (<word *> (dst + i * dst_stride))[0] = (
+                <const word *> (<const char *> table + i * table_stride)
+            )[<uint8_t> src[i * src_stride]]
 
+
+# ---------------------------------------------------------------- byte order
 
 cdef inline uint64_t swapped(uint64_t x) noexcept nogil:
     x = ((x >> 8) & 0x00FF00FF00FF00FFull) | ((x & 0x00FF00FF00FF00FFull) << 8)
@@ -87,18 +229,23 @@ cdef inline uint64_t swapped(uint64_t x) noexcept nogil:
     return (x >> 32) | (x << 32)
 
 
-cdef inline void swap_words(word *block, Py_ssize_t n) noexcept nogil:
-    """Reverses the bytes of each item."""
+cdef inline word swapped_word(word x) noexcept nogil:
+    if word is loose16:
+        return <uint16_t> ((x >> 8) | (x << 8))
+    elif word is loose32:
+        return (x >> 24) | ((x >> 8) & 0xFF00u) | ((x << 8) & 0xFF0000u) | (x << 24)
+    elif word is loose64:
+        return swapped(x)
+    elif word is loose128:
+        x.real = swapped(x.real)
+        x.imag = swapped(x.imag)
+        return x
+    else:
+        return x
+
+
+cdef inline void swap_words(const word *src, word *dst, Py_ssize_t n) noexcept nogil:
+    """Copies with the bytes of each item reversed; `dst` may be `src`."""
     cdef Py_ssize_t i
-    cdef word x
     for i in range(n):
-        x = block[i]
-        if word is uint16_t:
-            block[i] = <uint16_t> ((x >> 8) | (x << 8))
-        elif word is uint32_t:
-            block[i] = (x >> 24) | ((x >> 8) & 0xFF00u) | ((x << 8) & 0xFF0000u) | (x << 24)
-        elif word is uint64_t:
-            block[i] = swapped(x)
-        elif word is double_pair:
-            block[i].real = swapped(x.real)
-            block[i].imag = swapped(x.imag)
+        dst[i] = swapped_word(src[i])

@@ -27,6 +27,7 @@ cdef extern from "hot.h":
     Py_ssize_t hot_float_int8(const float *src, int8_t *dst, Py_ssize_t n) noexcept nogil
     Py_ssize_t hot_int32_uint8(const int32_t *src, uint8_t *dst, Py_ssize_t n) noexcept nogil
     Py_ssize_t hot_int32_int8(const int32_t *src, int8_t *dst, Py_ssize_t n) noexcept nogil
+    Py_ssize_t hot_int64_int32(const int64_t *src, int32_t *dst, Py_ssize_t n) noexcept nogil
     Py_ssize_t hot_float_half(const float *src, uint16_t *dst, Py_ssize_t n) noexcept nogil
     Py_ssize_t hot_half_float(const uint16_t *src, float *dst, Py_ssize_t n) noexcept nogil
     Py_ssize_t hot_float_brain(const float *src, uint16_t *dst, Py_ssize_t n) noexcept nogil
@@ -74,6 +75,8 @@ cdef inline Py_ssize_t hot(const source *src, target *dst, Py_ssize_t n, int64_t
         return hot_int32_uint8(src, dst, n)
     elif source is int32_t and target is int8_t:
         return hot_int32_int8(src, dst, n)
+    elif source is int64_t and target is int32_t:
+        return hot_int64_int32(src, dst, n)
     elif source is float and target is uint8_t:
         return hot_float_uint8(src, dst, n) if nan == 0 else 0
     elif source is float and target is int8_t:
@@ -136,10 +139,38 @@ cdef inline bint lies_outside(number x, number least, number most, bint nan_fits
         return x < least or x > most
 
 
+cdef inline bint all_fit(const number *src, Py_ssize_t n, number least, number most, bint nan_fits) noexcept nogil:
+    """Whether every value lies inside; without a branch, and with infinities taken for values as any others."""
+    cdef Py_ssize_t i
+    cdef number low = src[0]
+    cdef number high = src[0]
+    # As wide as the values, so that vectors of both have as many lanes. With NaN the order of minima would count.
+    cdef int32_t misfits = 0
+    cdef int64_t long_misfits = 0
+    if number is float:
+        for i in range(n):
+            misfits |= (src[i] < least) | (src[i] > most)
+        if not nan_fits:
+            for i in range(n):
+                misfits |= src[i] != src[i]
+        return misfits == 0
+    elif number is double:
+        for i in range(n):
+            long_misfits |= <int64_t> (src[i] < least) | <int64_t> (src[i] > most)
+        if not nan_fits:
+            for i in range(n):
+                long_misfits |= <int64_t> (src[i] != src[i])
+        return long_misfits == 0
+    else:
+        for i in range(n):
+            low = src[i] if src[i] < low else low
+            high = src[i] if src[i] > high else high
+        return low >= least and high <= most
+
+
 cdef Py_ssize_t outside(const number[::1] src, Py_ssize_t n, const Bounds *bounds) noexcept nogil:
     """The first position whose value lies outside `bounds`, or `n`."""
     cdef Py_ssize_t i, stretch, start, stop
-    cdef bint found
     cdef bint nan_fits = bounds.nan_fits
     cdef bint infinity_fits = bounds.infinity_fits
     cdef number least, most
@@ -149,14 +180,11 @@ cdef Py_ssize_t outside(const number[::1] src, Py_ssize_t n, const Bounds *bound
         least, most = <number> bounds.least_signed, <number> bounds.most_signed
     else:
         least, most = <number> bounds.least_unsigned, <number> bounds.most_unsigned
-    # Whole stretches are judged without a branch; only one with a misfit is walked.
+    # Whole stretches are judged without a branch; only one that may have a misfit is walked.
     for stretch in range((n + STRETCH - 1) // STRETCH):
         start = stretch * STRETCH
         stop = min(start + STRETCH, n)
-        found = False
-        for i in range(start, stop):
-            found |= lies_outside(src[i], least, most, nan_fits, infinity_fits)
-        if found:
+        if not all_fit(&src[start], stop - start, least, most, nan_fits):
             for i in range(start, stop):
                 if lies_outside(src[i], least, most, nan_fits, infinity_fits):
                     return i
@@ -165,12 +193,19 @@ cdef Py_ssize_t outside(const number[::1] src, Py_ssize_t n, const Bounds *bound
 
 cdef Py_ssize_t small_outside(const small[::1] src, Py_ssize_t n, const Bounds *bounds) noexcept nogil:
     """`outside` for the floating types of 8 and 16 bits."""
-    cdef Py_ssize_t i
+    cdef Py_ssize_t stretch, start, size, i
     cdef float least = <float> bounds.least_floating
     cdef float most = <float> bounds.most_floating
-    for i in range(n):
-        if lies_outside(small_value(src[i]), least, most, bounds.nan_fits, bounds.infinity_fits):
-            return i
+    cdef float[STRETCH] values
+    for stretch in range((n + STRETCH - 1) // STRETCH):
+        start = stretch * STRETCH
+        size = min(STRETCH, n - start)
+        for i in range(size):
+            values[i] = small_value(src[start + i])
+        if not all_fit(&values[0], size, least, most, bounds.nan_fits):
+            for i in range(size):
+                if lies_outside(values[i], least, most, bounds.nan_fits, bounds.infinity_fits):
+                    return start + i
     return n
 
 

@@ -3,17 +3,20 @@
 Axes are dropped, ordered and merged until a tile, the part of the memory that is worked on at once, spans two of them.
 """
 
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t
 
 from tensorbuf._kernels.blocks cimport magnitude
-from tensorbuf._kernels.types cimport MOST_PARAMETERS, Arithmetic, Bounds, Convert, Program, Scan
+from tensorbuf._kernels.types cimport MOST_PARAMETERS, Bounds, Convert, Program, Scan
 
 cdef enum:
-    BLOCK = 1024            # items of a tile: four blocks of eight bytes an item stay in the L1 cache
-    SQUARE = 32             # side of a tile whose fast axes differ in source and target
+    BLOCK = 8192            # bytes of a block: two or three stay in the L1 cache, beside what is read and written
+    PATTERN = 2048          # bytes of a parameter's block
+    LINE = 64               # bytes of a cache line
+    SQUARE = 64             # items of a row, of tiles whose fast axes differ in source and target
     MOST_AXES = 64          # numpy's own limit
     MOST_STEPS = 8
     LONG_ROW = 64           # items from which a row is worth a kernel call of its own
+    FEW_ROWS = 8            # of a tile that so has long rows, although its fast axes differ
 
 cdef struct Operand:
     char *data
@@ -22,14 +25,12 @@ cdef struct Operand:
     bint swapped
     Py_ssize_t strides[MOST_AXES]
 
-# One of the three kernels; the other two are NULL. All but an operation, which works in place, yield items of `item`
-# bytes.
+# One of the two kernels; the other is NULL. It yields items of `item` bytes.
 cdef struct Step:
     Convert convert
     int64_t nan
-    Arithmetic operation
     Program program
-    int parameter           # the operation's, the program's first
+    int parameter           # the program's first
     Py_ssize_t item
 
 cdef struct Plan:
@@ -49,15 +50,33 @@ cdef struct Plan:
 cdef struct Tile:
     int inner, second       # the axes it spans; second is -1 where there is one axis only
     Py_ssize_t n, rows      # its size on them at the most
+    bint by_row             # the steps run row by row: each has a place of its own in the target, or parameters
+    bint direct             # the last step writes into the target
+    bint along, across      # whether parameters differ within a row, from row to row
+
 
 cdef struct Blocks:
+    char *source
+    char *even              # what the first step yields, and the third
+    char *odd
+    char *target
     # The parameters' blocks keep what was loaded last: most tiles want the same again.
-    uint64_t first[2 * BLOCK]
-    uint64_t other[2 * BLOCK]
-    uint64_t parameter[MOST_PARAMETERS][BLOCK]
+    char *parameter[MOST_PARAMETERS]
     const char *loaded[MOST_PARAMETERS]
     Py_ssize_t loaded_n[MOST_PARAMETERS]
     Py_ssize_t loaded_rows[MOST_PARAMETERS]
+    char room[4 * BLOCK + MOST_PARAMETERS * PATTERN + LINE]
+
+
+cdef inline void place(Blocks *blocks) noexcept nogil:
+    """The blocks' places in their room, each on a cache line."""
+    cdef int k
+    cdef char *start = blocks.room + (LINE - <size_t> blocks.room % LINE) % LINE
+    blocks.source, blocks.even = start, start + BLOCK
+    blocks.odd, blocks.target = start + 2 * BLOCK, start + 3 * BLOCK
+    for k in range(MOST_PARAMETERS):
+        blocks.parameter[k] = start + 4 * BLOCK + k * PATTERN
+        blocks.loaded[k] = NULL
 
 
 cdef inline bint mergeable(const Operand *operand, int axis, const Plan *plan) noexcept nogil:
@@ -145,28 +164,82 @@ cdef inline bint row_ready(const Operand *operand, int axis) noexcept nogil:
     return operand.plain and operand.strides[axis] == operand.item
 
 
+cdef inline bint lies_whole(const Operand *operand, const Plan *plan, const Tile *tile) noexcept nogil:
+    """Whether all of the tile's two axes lies in memory without a gap."""
+    return row_ready(operand, tile.inner) and (
+        tile.second < 0 or operand.strides[tile.second] == plan.shape[tile.inner] * operand.item
+    )
+
+
+cdef inline bint told_apart(const Plan *plan, int axis) noexcept nogil:
+    """Whether a parameter has a value for each place on `axis`."""
+    cdef int k
+    for k in range(plan.parameter_count):
+        if axis >= 0 and plan.parameters[k].strides[axis] != 0:
+            return True
+    return False
+
+
+cdef inline bint has_pattern(const Tile *tile) noexcept nogil:
+    """Whether steps are handed more than one value a parameter."""
+    return tile.along or (tile.across and not tile.by_row)
+
+
+cdef inline Py_ssize_t most_items(const Plan *plan, const Tile *tile) noexcept nogil:
+    """The items of a tile at the most: each block that it needs has room for them."""
+    cdef Py_ssize_t most, widest = plan.source.item
+    cdef int k
+    for k in range(plan.step_count):
+        if k < plan.step_count - 1 or plan.scan != NULL:
+            widest = max(widest, plan.steps[k].item)
+    if not tile.direct and plan.scan == NULL:
+        widest = max(widest, plan.target.item)
+    most = BLOCK // widest
+    if has_pattern(tile) and not plan.mapped:
+        most = min(most, PATTERN // plan.parameters[0].item)
+    return most
+
+
+cdef inline Py_ssize_t whole_lines(Py_ssize_t items, Py_ssize_t size) noexcept nogil:
+    """As many of `size` items or fewer, so that the next tile begins on a cache line where this one does."""
+    return items - items % LINE if LINE < items < size else items
+
+
 cdef inline void choose_tile(const Plan *plan, Tile *tile) noexcept nogil:
-    cdef int fast = fast_axis(plan)
-    cdef Py_ssize_t inner_size
+    cdef int fast = fast_axis(plan) if plan.scan == NULL else plan.rank - 1
+    cdef bint crosswise = fast != plan.rank - 1
+    cdef Py_ssize_t inner_size = plan.shape[plan.rank - 1]
+    cdef Py_ssize_t most
+    cdef bint whole, ready, in_place
     tile.inner = plan.rank - 1
-    inner_size = plan.shape[tile.inner]
-    tile.second = plan.rank - 2
+    tile.second = fast if crosswise else plan.rank - 2
+    tile.along = told_apart(plan, tile.inner)
+    tile.across = told_apart(plan, tile.second)
+    ready = row_ready(&plan.target, tile.inner)
+    whole = lies_whole(&plan.target, plan, tile)
+    tile.by_row = inner_size >= LONG_ROW and (
+        tile.across or (ready and (plan.shape[fast] <= FEW_ROWS if crosswise else not whole))
+    )
+    tile.direct = (ready and tile.by_row) or (whole and (not crosswise or inner_size <= SQUARE))
+    most = most_items(plan, tile)
+    in_place = (
+        plan.step_count <= 1 and not plan.staged and plan.scan == NULL and ready
+        and row_ready(&plan.source, tile.inner)
+    )
     tile.rows = 1
-    if plan.scan == NULL and fast != tile.inner:
-        tile.second = fast
-        tile.rows = min(plan.shape[fast], BLOCK // min(inner_size, SQUARE))
-        tile.n = min(inner_size, BLOCK // tile.rows)
-        if LONG_ROW < tile.n < inner_size:
-            # Whole cache lines: the next tile's rows begin where these end.
-            tile.n -= tile.n % LONG_ROW
+    if crosswise:
+        tile.rows = min(plan.shape[fast], max(1, most // min(inner_size, SQUARE)))
+        tile.n = whole_lines(min(inner_size, most // tile.rows), inner_size)
     elif (
-        plan.step_count == 1 and plan.parameter_count == 0 and plan.scan == NULL and not plan.staged
-        and (inner_size >= LONG_ROW or plan.rank == 1)
-        and row_ready(&plan.source, tile.inner) and row_ready(&plan.target, tile.inner)
+        in_place and not tile.across and tile.second >= 0 and inner_size <= most
+        and whole and lies_whole(&plan.source, plan, tile)
     ):
         tile.n = inner_size
-    elif inner_size >= BLOCK // 2 or tile.second < 0:
-        tile.n = min(inner_size, BLOCK)
+        tile.rows = plan.shape[tile.second]
+    elif in_place and (inner_size >= LONG_ROW or plan.rank == 1):
+        tile.n = min(inner_size, most) if tile.along else inner_size
+    elif inner_size >= most // 2 or tile.second < 0:
+        tile.n = whole_lines(min(inner_size, most), inner_size)
     else:
         tile.n = inner_size
-        tile.rows = min(plan.shape[tile.second], BLOCK // inner_size)
+        tile.rows = min(plan.shape[tile.second], most // inner_size)

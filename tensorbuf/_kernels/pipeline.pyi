@@ -1,6 +1,9 @@
-from typing import Any
+from typing import Any, final
 
 import numpy as np
+
+@final
+class Prepared: ...
 
 def processor_levels() -> tuple[str, ...]: ...
 def use(convert_table: object, arithmetic_table: object) -> None: ...
@@ -14,7 +17,7 @@ def convert(
     rounding: int,
     nan: int,
     staged: bool,
-) -> None: ...
+) -> Prepared: ...
 def first_outside(
     source: np.ndarray[Any, Any], source_code: int, least: float, most: float, nan_fits: bool, infinity_fits: bool
 ) -> int: ...
@@ -22,6 +25,7 @@ def apply(
     source: np.ndarray[Any, Any],
     source_code: int,
     wide: bool,
+    never_nan: bool,
     operations: list[tuple[int, np.ndarray[Any, Any] | None]],
     reciprocals: list[np.ndarray[Any, Any]],
     axis: int,
@@ -30,7 +34,7 @@ def apply(
     mode: int,
     nan: int,
     staged: bool,
-) -> None: ...
+) -> Prepared: ...
 def first_outside_after(
     source: np.ndarray[Any, Any],
     source_code: int,
@@ -49,7 +53,13 @@ def look_up(
     axis: int,
     target: np.ndarray[Any, Any],
     target_code: int,
-) -> None: ...
+) -> Prepared: ...
+
+@final
+class Recent:
+    def keep(self, prepared: Prepared, source: np.ndarray[Any, Any], target: np.ndarray[Any, Any]) -> None: ...
+    def repeat(self, x: object, out: object) -> Any: ...
+
 def know(number: int, code: int) -> None: ...
 def remember(dtype_like: object, dtype: np.dtype[Any]) -> None: ...
 def quick(x: object, dtype: object, out: object) -> Any: ...

@@ -13,13 +13,14 @@ from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from tensorbuf._kernels.geometry cimport MOST_STEPS, Operand, Plan, Step
+from tensorbuf._kernels.geometry cimport MOST_STEPS, Operand, Plan, Step, Tile, arrange, choose_tile
 from tensorbuf._kernels.memory cimport aligned
 from tensorbuf._kernels.tiles cimport environment, environment_enter, environment_leave, run
 from tensorbuf._kernels.types cimport (
-    ADD, AFFINE, ARITHMETICS, DEQUANTIZE, DIVIDE, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MOST_PARAMETERS,
-    MULTIPLY, NEAREST, NORMALIZE, NORMALIZE_BY_RECIPROCALS, PROGRAMS, QUANTIZE, SATURATE, SCALE, SUBTRACT, TRUNCATE,
-    UINT8, UINT16, UINT32, UINT64, Arithmetics, Bounds, Convert, Kernels, Scan, Span,
+    ADD, AFFINE, BOOL, DEQUANTIZE, DIVIDE, FINITE, FLOAT32, FLOAT64, FROM_INT8, FROM_UINT8, INT8, INT16, INT32, INT64,
+    MOST_PARAMETERS, MULTIPLY, NEAREST, NORMALIZE, NORMALIZE_BY_RECIPROCALS, OF_DOUBLE, OF_FLOAT, PROGRAMS, QUANTIZE,
+    SATURATE, SUBTRACT, TO_INT8, TO_UINT8, TRUNCATE, UINT8, UINT16, UINT32, UINT64, Arithmetics, Bounds, Convert,
+    Kernels, Scan, Span,
 )
 
 cnp.import_array()
@@ -53,7 +54,7 @@ def use(convert_table, arithmetic_table):
 
 def has_reciprocals():
     """Whether the level in use can normalise 8-bit values by reciprocals."""
-    return arithmetics.programs[NORMALIZE_BY_RECIPROCALS][2] != NULL
+    return arithmetics.programs[NORMALIZE_BY_RECIPROCALS][FROM_UINT8] != NULL
 
 
 cdef int _operand(Operand *operand, cnp.ndarray array, int code) except -1:
@@ -123,29 +124,41 @@ cdef void _add_convert(Plan *plan, Convert kernel, int64_t nan, int code) noexce
 
 
 cdef int _program(int *numbers, int count) noexcept:
-    """The program that does these operations, or PROGRAMS."""
-    if count == 1 and numbers[0] == MULTIPLY:
-        return SCALE
+    """The program that does all these operations, or PROGRAMS."""
+    if count == 1:
+        return numbers[0]
     if count == 2 and numbers[0] == MULTIPLY and numbers[1] == ADD:
         return AFFINE
     if count == 2 and numbers[0] == SUBTRACT and numbers[1] == MULTIPLY:
         return DEQUANTIZE
     if count == 3 and numbers[0] == DIVIDE and numbers[1] == SUBTRACT and numbers[2] == DIVIDE:
         return NORMALIZE
-    if count == 3 and numbers[0] == DIVIDE and numbers[1] == ARITHMETICS + NEAREST and numbers[2] == ADD:
+    if count == 3 and numbers[0] == DIVIDE and numbers[1] == PROGRAMS + NEAREST and numbers[2] == ADD:
         return QUANTIZE
     return PROGRAMS
 
 
-cdef int _add_operations(Plan *plan, int source_code, bint wide, operations, reciprocals, int axis) except -1:
+cdef int _column(int source_code, bint wide, bint never_nan) noexcept:
+    """Of the programs: those from 8-bit types leave a NaN as it comes, so they are for parameters that give none."""
+    if wide:
+        return OF_DOUBLE
+    if never_nan and source_code == UINT8:
+        return FROM_UINT8
+    return FROM_INT8 if never_nan and source_code == INT8 else OF_FLOAT
+
+
+cdef int _add_operations(
+    Plan *plan, int source_code, bint wide, bint never_nan, operations, reciprocals, int axis
+) except -1:
     """Steps to the arithmetic type, float32 or (`wide`) float64, and through `operations`.
 
-    Those are pairs: the number of an arithmetic operation and its parameter, or ARITHMETICS plus the number of a
-    rounding and None. `reciprocals` are those of the divisors where the program by reciprocals has been tried, else
-    empty. Whether the last step has left every NaN canonical.
+    Those are pairs: the number of an arithmetic operation and its parameter, or PROGRAMS plus the number of a rounding
+    and None. `reciprocals` are those of the divisors where the program by reciprocals has been tried, else empty. Gives
+    the program that does all of them, or PROGRAMS.
     """
     cdef int numbers[MOST_STEPS]
-    cdef int count = 0, program, row, middle = FLOAT64 if wide else FLOAT32
+    cdef int k, program, count = 0, parameter = 0, middle = FLOAT64 if wide else FLOAT32
+    cdef int column = _column(source_code, wide, never_nan)
     if len(operations) > MOST_STEPS - 3 or len(reciprocals) + len(operations) > MOST_PARAMETERS:
         raise SystemError("more operations than a plan has room for")
     for number, operand in operations:
@@ -156,30 +169,24 @@ cdef int _add_operations(Plan *plan, int source_code, bint wide, operations, rec
     for operand in reciprocals:
         _add_parameter(plan, operand, middle, axis)
     program = NORMALIZE_BY_RECIPROCALS if reciprocals else _program(numbers, count)
-    row = 2 if source_code == UINT8 and not wide else 3 if source_code == INT8 and not wide else <int> wide
-    if row < 2 and (source_code != middle or program == PROGRAMS):
-        # Single operations change their block in place, so even values of that type are copied into one.
+    if column <= OF_DOUBLE and source_code != middle:
         _add_convert(plan, kernels.convert[SATURATE][source_code][middle], 0, middle)
     if program != PROGRAMS:
-        _add_step(plan, middle).program = arithmetics.programs[program][row]
-        return True
-    if row >= 2:
-        _add_convert(plan, kernels.convert[SATURATE][source_code][middle], 0, middle)
-    _add_singles(plan, numbers, count, wide)
-    return False
-
-
-cdef void _add_singles(Plan *plan, int *numbers, int count, bint wide) noexcept:
-    cdef int k, parameter = 0, middle = FLOAT64 if wide else FLOAT32
-    cdef Step *step
+        _add_program(plan, program, column, 0, middle)
+        return program
     for k in range(count):
-        if numbers[k] >= ARITHMETICS:
-            _add_convert(plan, arithmetics.round[numbers[k] - ARITHMETICS][wide], 0, middle)
+        if numbers[k] >= PROGRAMS:
+            _add_convert(plan, arithmetics.round[numbers[k] - PROGRAMS][wide], 0, middle)
             continue
-        step = _add_step(plan, middle)
-        step.operation = arithmetics.single[numbers[k]][wide]
-        step.parameter = parameter
+        _add_program(plan, numbers[k], column if k == 0 else <int> wide, parameter, middle)
         parameter += 1
+    return PROGRAMS
+
+
+cdef void _add_program(Plan *plan, int program, int column, int parameter, int code) noexcept:
+    cdef Step *step = _add_step(plan, code)
+    step.program = arithmetics.programs[program][column]
+    step.parameter = parameter
 
 
 cdef int _add_parameter(Plan *plan, cnp.ndarray values, int code, int axis) except -1:
@@ -211,20 +218,34 @@ cdef Bounds _bounds(int code, least, most, bint nan_fits, bint infinity_fits):
     return bounds
 
 
-cdef Py_ssize_t _run(Plan *plan) noexcept nogil:
+cdef Py_ssize_t _run(const Plan *plan, const Tile *tile) noexcept nogil:
     # The one place that the tiles are compiled into.
-    return run(plan)
+    return run(plan, tile)
 
 
-cdef Py_ssize_t _execute(Plan *plan, Py_ssize_t size):
+cdef Py_ssize_t _execute(const Plan *plan, const Tile *tile, Py_ssize_t size):
     cdef Py_ssize_t passed
-    if size == 0:
-        return 0
     if size < WITHOUT_GIL:
-        return _run(plan)
+        return _run(plan, tile)
     with nogil:
-        passed = _run(plan)
+        passed = _run(plan, tile)
     return passed
+
+
+cdef class Prepared:
+    """A plan that has been carried out, and can be again on other memory of the same types, shapes and strides."""
+
+    cdef Plan plan
+    cdef Tile tile
+    cdef Py_ssize_t size
+    cdef object kept        # what the plan points into, besides source and target
+
+    cdef _carry_out(self, cnp.ndarray source):
+        self.size = cnp.PyArray_SIZE(source)
+        if self.size > 0:
+            arrange(&self.plan)
+            choose_tile(&self.plan, &self.tile)
+            _execute(&self.plan, &self.tile, self.size)
 
 
 def convert(
@@ -235,20 +256,24 @@ def convert(
 
     `staged` loads each block before a byte of it is written, for memory that both share.
     """
-    cdef Plan plan
+    cdef Prepared prepared = Prepared.__new__(Prepared)
+    cdef Plan *plan = &prepared.plan
     cdef bint wide = source_code == FLOAT64
     cdef int middle = FLOAT64 if wide else FLOAT32
-    _open(&plan, source, source_code)
-    _write_to(&plan, target, target_code)
+    _open(plan, source, source_code)
+    _write_to(plan, target, target_code)
     plan.staged = staged
-    if rounding == TRUNCATE:
-        _add_convert(&plan, kernels.convert[mode][source_code][target_code], nan, target_code)
+    if source_code == target_code and source_code != BOOL and mode != FINITE:
+        pass    # no steps: the bits are moved
+    elif rounding == TRUNCATE:
+        _add_convert(plan, kernels.convert[mode][source_code][target_code], nan, target_code)
     else:
         if source_code != middle:
-            _add_convert(&plan, kernels.convert[SATURATE][source_code][middle], 0, middle)
-        _add_convert(&plan, arithmetics.round[rounding][wide], 0, middle)
-        _add_convert(&plan, kernels.convert[mode][middle][target_code], nan, target_code)
-    _execute(&plan, cnp.PyArray_SIZE(source))
+            _add_convert(plan, kernels.convert[SATURATE][source_code][middle], 0, middle)
+        _add_convert(plan, arithmetics.round[rounding][wide], 0, middle)
+        _add_convert(plan, kernels.convert[mode][middle][target_code], nan, target_code)
+    prepared._carry_out(source)
+    return prepared
 
 
 def first_outside(cnp.ndarray source not None, int source_code, least, most, bint nan_fits, bint infinity_fits):
@@ -257,29 +282,48 @@ def first_outside(cnp.ndarray source not None, int source_code, least, most, bin
     cdef Bounds bounds = _bounds(source_code, least, most, nan_fits, infinity_fits)
     _open(&plan, source, source_code)
     _scan_with(&plan, kernels.scan[source_code], &bounds)
-    return _execute(&plan, cnp.PyArray_SIZE(source))
+    return _scan(&plan, cnp.PyArray_SIZE(source))
+
+
+cdef Py_ssize_t _scan(Plan *plan, Py_ssize_t size):
+    cdef Tile tile
+    if size == 0:
+        return 0
+    arrange(plan)
+    choose_tile(plan, &tile)
+    return _execute(plan, &tile, size)
 
 
 def apply(
-    cnp.ndarray source not None, int source_code, bint wide, list operations, list reciprocals,
+    cnp.ndarray source not None, int source_code, bint wide, bint never_nan, list operations, list reciprocals,
     int axis, cnp.ndarray target not None, int target_code, int mode, int64_t nan, bint staged,
 ):
     """Convert `source` to the arithmetic type, do the operations, convert into `target`; one pass.
 
     Parameters and reciprocals are rank-1 arrays of the arithmetic type: of one value, or one for each place on `axis`.
+    `never_nan` says that with these parameters no finite value gives NaN.
     """
-    cdef Plan plan
-    cdef int middle = FLOAT64 if wide else FLOAT32
-    cdef bint canonical
-    _open(&plan, source, source_code)
-    _write_to(&plan, target, target_code)
+    cdef Prepared prepared = Prepared.__new__(Prepared)
+    cdef Plan *plan = &prepared.plan
+    cdef int program, middle = FLOAT64 if wide else FLOAT32
+    prepared.kept = operations, reciprocals
+    _open(plan, source, source_code)
+    _write_to(plan, target, target_code)
     plan.staged = staged
-    canonical = _add_operations(&plan, source_code, wide, operations, reciprocals, axis)
-    if target_code != middle:
-        _add_convert(&plan, kernels.convert[mode][middle][target_code], nan, target_code)
-    elif not canonical:
-        _add_convert(&plan, arithmetics.canonical[wide], 0, middle)
-    _execute(&plan, cnp.PyArray_SIZE(source))
+    program = _add_operations(plan, source_code, wide, never_nan, operations, reciprocals, axis)
+    if (
+        program == QUANTIZE and source_code == FLOAT32 and not wide and mode == SATURATE and nan == 0
+        and (target_code == UINT8 or target_code == INT8)
+    ):
+        plan.step_count = 0
+        _add_program(plan, QUANTIZE, TO_UINT8 if target_code == UINT8 else TO_INT8, 0, target_code)
+    elif target_code != middle:
+        _add_convert(plan, kernels.convert[mode][middle][target_code], nan, target_code)
+    elif program == PROGRAMS:
+        # A rounding may be the last operation, and keeps a NaN as it is.
+        _add_convert(plan, arithmetics.canonical[wide], 0, middle)
+    prepared._carry_out(source)
+    return prepared
 
 
 def first_outside_after(
@@ -291,9 +335,9 @@ def first_outside_after(
     cdef int middle = FLOAT64 if wide else FLOAT32
     cdef Bounds bounds = _bounds(middle, least, most, nan_fits, infinity_fits)
     _open(&plan, source, source_code)
-    _add_operations(&plan, source_code, wide, operations, [], axis)
+    _add_operations(&plan, source_code, wide, False, operations, [], axis)
     _scan_with(&plan, kernels.scan[middle], &bounds)
-    return _execute(&plan, cnp.PyArray_SIZE(source))
+    return _scan(&plan, cnp.PyArray_SIZE(source))
 
 
 def look_up(
@@ -304,14 +348,141 @@ def look_up(
 
     `tables` has the target's dtype and byte order, and shape (1, 256), or (d, 256) for the d places on `axis`.
     """
-    cdef Plan plan
+    cdef Prepared prepared = Prepared.__new__(Prepared)
+    cdef Plan *plan = &prepared.plan
     if cnp.PyArray_NDIM(tables) != 2 or cnp.PyArray_DIMS(tables)[1] != 256 or not cnp.PyArray_IS_C_CONTIGUOUS(tables):
         raise SystemError("tables must be rows of 256 items, one after the other")
-    _open(&plan, source, source_code)
-    _write_to(&plan, target, target_code)
-    _add_parameter(&plan, tables, target_code, axis)
+    prepared.kept = tables
+    _open(plan, source, source_code)
+    _write_to(plan, target, target_code)
+    _add_parameter(plan, tables, target_code, axis)
     plan.mapped = True
-    _execute(&plan, cnp.PyArray_SIZE(source))
+    prepared._carry_out(source)
+    return prepared
+
+
+# ---------------------------------------------------------------- once more
+
+cdef enum:
+    MOST_OUTLINED = 8       # axes
+    MOST_MADE = 4
+
+# What must be the same of two arrays for a plan to serve both.
+cdef struct Outline:
+    int number              # numpy's, of the type
+    bint swapped, aligned
+    int rank
+    Py_ssize_t shape[MOST_OUTLINED]
+    Py_ssize_t strides[MOST_OUTLINED]
+
+
+cdef void _outline(cnp.ndarray array, Outline *outline) noexcept:
+    cdef int axis
+    outline.number = cnp.PyArray_TYPE(array)
+    outline.swapped = cnp.PyArray_ISBYTESWAPPED(array)
+    outline.aligned = cnp.PyArray_ISALIGNED(array)
+    outline.rank = cnp.PyArray_NDIM(array)
+    for axis in range(outline.rank):
+        outline.shape[axis] = cnp.PyArray_DIMS(array)[axis]
+        outline.strides[axis] = cnp.PyArray_STRIDES(array)[axis]
+
+
+cdef bint _has_outline(cnp.ndarray array, const Outline *outline) noexcept:
+    cdef int axis
+    if (
+        cnp.PyArray_TYPE(array) != outline.number or cnp.PyArray_NDIM(array) != outline.rank
+        or <bint> cnp.PyArray_ISBYTESWAPPED(array) != outline.swapped
+        or <bint> cnp.PyArray_ISALIGNED(array) != outline.aligned
+    ):
+        return False
+    for axis in range(outline.rank):
+        if (
+            cnp.PyArray_DIMS(array)[axis] != outline.shape[axis]
+            or cnp.PyArray_STRIDES(array)[axis] != outline.strides[axis]
+        ):
+            return False
+    return True
+
+
+cdef void _extent(cnp.ndarray array, const char **start, const char **stop) noexcept:
+    """The bytes between which an array's items lie."""
+    cdef int axis
+    cdef Py_ssize_t reach
+    start[0] = <const char *> cnp.PyArray_DATA(array)
+    stop[0] = start[0] + cnp.PyArray_ITEMSIZE(array)
+    for axis in range(cnp.PyArray_NDIM(array)):
+        reach = (cnp.PyArray_DIMS(array)[axis] - 1) * cnp.PyArray_STRIDES(array)[axis]
+        if reach < 0:
+            start[0] += reach
+        else:
+            stop[0] += reach
+
+
+cdef bint _apart(cnp.ndarray a, cnp.ndarray b) noexcept:
+    """Whether two arrays surely share no byte."""
+    cdef const char *start
+    cdef const char *stop
+    cdef const char *other_start
+    cdef const char *other_stop
+    _extent(a, &start, &stop)
+    _extent(b, &other_start, &other_stop)
+    return stop <= other_start or other_stop <= start
+
+
+cdef class _Made:
+    cdef Prepared prepared
+    cdef Outline source, target
+    cdef cnp.dtype dtype
+    cdef bint contiguous    # whether new memory has the target's outline
+
+
+cdef class Recent:
+    """The last few runs of one Converter. Repeating one skips all checks that the outlines of its arrays answer."""
+
+    cdef list _made
+
+    def __cinit__(self):
+        self._made = []
+
+    def keep(self, Prepared prepared not None, cnp.ndarray source not None, cnp.ndarray target not None):
+        """Remember a run: what the arrays were that it was made for."""
+        cdef _Made made
+        if prepared.size == 0 or max(cnp.PyArray_NDIM(source), cnp.PyArray_NDIM(target)) > MOST_OUTLINED:
+            return
+        made = _Made.__new__(_Made)
+        made.prepared = prepared
+        made.dtype = target.dtype
+        made.contiguous = cnp.PyArray_IS_C_CONTIGUOUS(target) and made.dtype.isnative
+        _outline(source, &made.source)
+        _outline(target, &made.target)
+        self._made = [made, *self._made[:MOST_MADE - 1]]
+
+    def repeat(self, x, out):
+        """The result, in `out` or, where that is None, in new memory; None where no run was like this one."""
+        cdef _Made made
+        cdef cnp.ndarray source, target
+        cdef Plan plan
+        if not cnp.PyArray_CheckExact(x) or not (out is None or cnp.PyArray_CheckExact(out)):
+            return None
+        source = x
+        for made in self._made:
+            if not _has_outline(source, &made.source):
+                continue
+            if out is None and made.contiguous:
+                target = aligned(made.target.rank, <cnp.npy_intp *> made.target.shape, made.dtype, False)
+            elif (
+                out is not None and _has_outline(out, &made.target) and cnp.PyArray_ISWRITEABLE(out)
+                and _apart(source, out)
+            ):
+                target = out
+            else:
+                continue
+            plan = made.prepared.plan
+            plan.source.data = <char *> cnp.PyArray_DATA(source)
+            plan.target.data = <char *> cnp.PyArray_DATA(target)
+            _execute(&plan, &made.prepared.tile, made.prepared.size)
+            return target
+        return None
 
 
 # ---------------------------------------------------------------- the short way
@@ -343,13 +514,6 @@ def remember(dtype_like, cnp.dtype dtype not None):
 cdef inline int _code(cnp.ndarray array) noexcept:
     cdef int number = cnp.PyArray_TYPE(array)
     return _codes[number] if 0 <= number < MOST_NUMBERS else NO_CODE
-
-
-cdef inline bint _apart(cnp.ndarray a, cnp.ndarray b) noexcept:
-    """Whether two contiguous arrays surely share no byte."""
-    cdef const char *start = <const char *> cnp.PyArray_DATA(a)
-    cdef const char *other = <const char *> cnp.PyArray_DATA(b)
-    return start + cnp.PyArray_NBYTES(a) <= other or other + cnp.PyArray_NBYTES(b) <= start
 
 
 cdef inline bint _ready(cnp.ndarray array) noexcept:

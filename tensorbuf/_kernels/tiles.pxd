@@ -1,17 +1,19 @@
 """Carrying a plan out, tile by tile: load a block, run its steps, store it.
 
-What makes the unchecked loops safe: a tile never holds more than BLOCK items unless it is read and written in place,
-and every block has room for BLOCK items of 16 bytes.
+What makes the unchecked loops safe: a tile never holds more items than a block has room for, in each type that goes
+through a block (geometry.most_items); what is read and written in place may be larger.
 """
 
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 
-from tensorbuf._kernels.blocks cimport load_words, map_words, store_words, swap_words
-from tensorbuf._kernels.geometry cimport (
-    LONG_ROW, MOST_AXES, Blocks, Operand, Plan, Step, Tile, arrange, choose_tile, row_ready,
+from tensorbuf._kernels.blocks cimport (
+    load_words, loose16, loose32, loose64, loose128, map_words, store_words, swap_words,
 )
-from tensorbuf._kernels.types cimport MOST_PARAMETERS, Span, double_pair
+from tensorbuf._kernels.geometry cimport (
+    MOST_AXES, PATTERN, Blocks, Operand, Plan, Step, Tile, has_pattern, place,
+)
+from tensorbuf._kernels.types cimport MOST_PARAMETERS, Span
 
 cdef extern from "environment.h":
     ctypedef struct environment:
@@ -31,18 +33,21 @@ cdef inline void load(
     const Operand *operand, const char *data, Py_ssize_t stride, Py_ssize_t row_stride, Py_ssize_t n, Py_ssize_t rows,
     char *block,
 ) noexcept nogil:
+    if operand.swapped and rows == 1 and stride == operand.item:
+        swap(operand.item, data, block, n)
+        return
     if operand.item == 1:
         load_words(data, stride, row_stride, n, rows, <uint8_t *> block)
     elif operand.item == 2:
-        load_words(data, stride, row_stride, n, rows, <uint16_t *> block)
+        load_words(data, stride, row_stride, n, rows, <loose16 *> block)
     elif operand.item == 4:
-        load_words(data, stride, row_stride, n, rows, <uint32_t *> block)
+        load_words(data, stride, row_stride, n, rows, <loose32 *> block)
     elif operand.item == 8:
-        load_words(data, stride, row_stride, n, rows, <uint64_t *> block)
+        load_words(data, stride, row_stride, n, rows, <loose64 *> block)
     else:
-        load_words(data, stride, row_stride, n, rows, <double_pair *> block)
+        load_words(data, stride, row_stride, n, rows, <loose128 *> block)
     if operand.swapped:
-        swap(operand.item, block, n * rows)
+        swap(operand.item, block, block, n * rows)
 
 
 cdef inline void store(
@@ -50,40 +55,56 @@ cdef inline void store(
     char *data,
 ) noexcept nogil:
     if operand.swapped:
-        swap(operand.item, block, n * rows)
+        swap(operand.item, block, block, n * rows)
     if operand.item == 1:
         store_words(<const uint8_t *> block, stride, row_stride, n, rows, data)
     elif operand.item == 2:
-        store_words(<const uint16_t *> block, stride, row_stride, n, rows, data)
+        store_words(<const loose16 *> block, stride, row_stride, n, rows, data)
     elif operand.item == 4:
-        store_words(<const uint32_t *> block, stride, row_stride, n, rows, data)
+        store_words(<const loose32 *> block, stride, row_stride, n, rows, data)
     else:
-        store_words(<const uint64_t *> block, stride, row_stride, n, rows, data)
+        store_words(<const loose64 *> block, stride, row_stride, n, rows, data)
 
 
-cdef inline void swap(Py_ssize_t item, char *block, Py_ssize_t n) noexcept nogil:
+cdef inline void swap(Py_ssize_t item, const char *src, char *dst, Py_ssize_t n) noexcept nogil:
     # complex64 (eight bytes) comes out with its parts exchanged, which its one kernel, to BOOL, does not tell apart.
     if item == 2:
-        swap_words(<uint16_t *> block, n)
+        swap_words(<const loose16 *> src, <loose16 *> dst, n)
     elif item == 4:
-        swap_words(<uint32_t *> block, n)
+        swap_words(<const loose32 *> src, <loose32 *> dst, n)
     elif item == 8:
-        swap_words(<uint64_t *> block, n)
+        swap_words(<const loose64 *> src, <loose64 *> dst, n)
     elif item == 16:
-        swap_words(<double_pair *> block, n)
+        swap_words(<const loose128 *> src, <loose128 *> dst, n)
 
 
-cdef inline void load_parameter(
-    const Plan *plan, const Tile *tile, Blocks *blocks, int k, const char *data, Py_ssize_t n, Py_ssize_t rows
+cdef inline Py_ssize_t load_parameters(
+    const Plan *plan, const Tile *tile, Blocks *blocks, const Py_ssize_t *corner, Py_ssize_t row, Py_ssize_t n,
+    Py_ssize_t rows,
 ) noexcept nogil:
-    """Fill the block of parameter `k` for a tile, unless it has the same values from the tile before."""
-    cdef const Operand *operand = &plan.parameters[k]
-    cdef Py_ssize_t row_stride = operand.strides[tile.second] if tile.second >= 0 else 0
-    if blocks.loaded[k] != data or blocks.loaded_n[k] != n or blocks.loaded_rows[k] < rows:
-        load(operand, data, operand.strides[tile.inner], row_stride, n, rows, <char *> blocks.parameter[k])
-        blocks.loaded[k] = data
-        blocks.loaded_n[k] = n
-        blocks.loaded_rows[k] = rows
+    """Fill the parameters' blocks for `rows` rows from `row` on, unless they are as the tile before left them.
+
+    Gives the number of values after which they repeat.
+    """
+    cdef const Operand *operand
+    cdef const char *data
+    cdef Py_ssize_t row_stride
+    cdef int k
+    if not has_pattern(tile):
+        n = rows = 1
+    elif tile.along:
+        rows = min(rows, max(1, PATTERN // plan.parameters[0].item // n))
+        rows -= rows % 32 if rows > 32 else 0       # so that vectors do not straddle two of them
+    for k in range(plan.parameter_count):
+        operand = &plan.parameters[k]
+        row_stride = operand.strides[tile.second] if tile.second >= 0 else 0
+        data = operand.data + corner[2 + k] + row * row_stride
+        if blocks.loaded[k] != data or blocks.loaded_n[k] != n or blocks.loaded_rows[k] < rows:
+            load(operand, data, operand.strides[tile.inner], row_stride, n, rows, blocks.parameter[k])
+            blocks.loaded[k] = data
+            blocks.loaded_n[k] = n
+            blocks.loaded_rows[k] = rows
+    return n * rows
 
 
 cdef inline void map_tile(
@@ -106,34 +127,71 @@ cdef inline void map_tile(
         if plan.target.item == 1:
             map_words(src, stride, <const uint8_t *> table, table_stride, dst, into_stride, n)
         elif plan.target.item == 2:
-            map_words(src, stride, <const uint16_t *> table, table_stride, dst, into_stride, n)
+            map_words(src, stride, <const loose16 *> table, table_stride, dst, into_stride, n)
         elif plan.target.item == 4:
-            map_words(src, stride, <const uint32_t *> table, table_stride, dst, into_stride, n)
+            map_words(src, stride, <const loose32 *> table, table_stride, dst, into_stride, n)
         else:
-            map_words(src, stride, <const uint64_t *> table, table_stride, dst, into_stride, n)
+            map_words(src, stride, <const loose64 *> table, table_stride, dst, into_stride, n)
         if tile.second >= 0:
             advance(plan, at, tile.second, 1)
 
 
 cdef inline void run_step(
-    const Step *step, char *values, char *result, Blocks *blocks, Py_ssize_t skipped, Py_ssize_t n
+    const Step *step, char *values, char *result, const Blocks *blocks, Py_ssize_t n, Py_ssize_t period
 ) noexcept nogil:
-    """One kernel over `n` values; `skipped` bytes of each parameter's block belong to values before them."""
     cdef Span src, dst, parameters
-    src.shape[0] = dst.shape[0] = parameters.shape[0] = n
     src.data = values
     dst.data = result
+    src.shape[0] = dst.shape[0] = n
     if step.convert != NULL:
         step.convert(src, dst, n, step.nan)
-    elif step.operation != NULL:
-        parameters.data = <char *> blocks.parameter[step.parameter] + skipped
-        step.operation(src, parameters, n)
+        return
+    parameters.data = blocks.parameter[step.parameter]
+    parameters.shape[0] = MOST_PARAMETERS - step.parameter
+    parameters.shape[1] = period
+    parameters.strides[0] = PATTERN
+    step.program(src, dst, parameters, n)
+
+
+cdef inline Py_ssize_t run_steps(
+    const Plan *plan, const Blocks *blocks, char *values, char *into, Py_ssize_t n, Py_ssize_t period
+) noexcept nogil:
+    """All steps over `n` values, the last one into `into`. Gives the scan's answer, without one `n`."""
+    cdef Span scanned
+    cdef char *result
+    cdef int k
+    for k in range(plan.step_count):
+        result = blocks.odd if k % 2 else blocks.even
+        if k == plan.step_count - 1 and plan.scan == NULL:
+            result = into
+        run_step(&plan.steps[k], values, result, blocks, n, period)
+        values = result
+    if plan.scan == NULL:
+        return n
+    scanned.data = values
+    scanned.shape[0] = n
+    return plan.scan(scanned, n, &plan.bounds)
+
+
+cdef inline void move_tile(
+    const Plan *plan, const Tile *tile, Blocks *blocks, const Py_ssize_t *corner, Py_ssize_t n, Py_ssize_t rows
+) noexcept nogil:
+    """A tile without steps: the bits stay."""
+    cdef const Operand *source = &plan.source
+    cdef const Operand *target = &plan.target
+    cdef Py_ssize_t source_rows = source.strides[tile.second] if tile.second >= 0 else 0
+    cdef Py_ssize_t target_rows = target.strides[tile.second] if tile.second >= 0 else 0
+    cdef char *block = blocks.source
+    if tile.direct and not tile.by_row and not plan.staged:
+        load(
+            source, source.data + corner[0], source.strides[tile.inner], source_rows, n, rows, target.data + corner[1]
+        )
+        return
+    if plan.staged or target.swapped or not lies_as_block(source, source.strides[tile.inner], source_rows, n, rows):
+        load(source, source.data + corner[0], source.strides[tile.inner], source_rows, n, rows, block)
     else:
-        parameters.data = <char *> blocks.parameter[0] + skipped
-        parameters.shape[0] = MOST_PARAMETERS
-        parameters.shape[1] = n
-        parameters.strides[0] = sizeof(blocks.parameter[0])
-        step.program(src, dst, parameters, n)
+        block = source.data + corner[0]
+    store(target, block, target.strides[tile.inner], target_rows, n, rows, target.data + corner[1])
 
 
 cdef inline Py_ssize_t run_tile(
@@ -147,51 +205,34 @@ cdef inline Py_ssize_t run_tile(
     cdef const Operand *target = &plan.target
     cdef Py_ssize_t source_rows = source.strides[tile.second] if tile.second >= 0 else 0
     cdef Py_ssize_t target_rows = target.strides[tile.second] if tile.second >= 0 else 0
-    cdef Py_ssize_t stride = target.strides[tile.inner]
-    cdef char *into = target.data + corner[1]
+    cdef char *into = target.data + corner[1] if tile.direct else blocks.target
     cdef char *values = source.data + corner[0]
-    cdef char *result
-    cdef Py_ssize_t item = source.item
-    cdef int k, last = plan.step_count - 1
-    cdef Py_ssize_t row
-    cdef Span scanned
+    cdef Py_ssize_t row, period, passed
     if plan.mapped:
         map_tile(plan, tile, corner, n, rows)
         return n * rows
-    for k in range(plan.parameter_count):
-        load_parameter(plan, tile, blocks, k, plan.parameters[k].data + corner[2 + k], n, rows)
+    if plan.step_count == 0 and plan.scan == NULL:
+        move_tile(plan, tile, blocks, corner, n, rows)
+        return n * rows
     if plan.staged or not lies_as_block(source, source.strides[tile.inner], source_rows, n, rows):
-        load(source, values, source.strides[tile.inner], source_rows, n, rows, <char *> blocks.first)
-        values = <char *> blocks.first
-    for k in range(plan.step_count):
-        if k == last and plan.scan == NULL:
-            break
-        if plan.steps[k].operation != NULL:
-            run_step(&plan.steps[k], values, values, blocks, 0, n * rows)
-            continue
-        result = <char *> blocks.other if values == <char *> blocks.first else <char *> blocks.first
-        run_step(&plan.steps[k], values, result, blocks, 0, n * rows)
-        values = result
-        item = plan.steps[k].item
-    if plan.scan != NULL:
-        scanned.data = values
-        scanned.shape[0] = n * rows
-        return plan.scan(scanned, n * rows, &plan.bounds)
-    if last < 0:
-        store(target, values, stride, target_rows, n, rows, into)
-    elif lies_as_block(target, stride, target_rows, n, rows):
-        run_step(&plan.steps[last], values, into, blocks, 0, n * rows)
-    elif row_ready(target, tile.inner) and n >= LONG_ROW:
+        load(source, values, source.strides[tile.inner], source_rows, n, rows, blocks.source)
+        values = blocks.source
+    if tile.by_row:
         for row in range(rows):
-            run_step(
-                &plan.steps[last], values + row * n * item, into + row * target_rows, blocks,
-                row * n * plan.parameters[0].item, n,
+            period = load_parameters(plan, tile, blocks, corner, row, n, 1)
+            passed = run_steps(
+                plan, blocks, values + row * n * source.item,
+                into + row * (target_rows if tile.direct else n * target.item), n, period,
             )
+            if passed < n:
+                return row * n + passed
+        passed = n * rows
     else:
-        result = <char *> blocks.other if values == <char *> blocks.first else <char *> blocks.first
-        run_step(&plan.steps[last], values, result, blocks, 0, n * rows)
-        store(target, result, stride, target_rows, n, rows, into)
-    return n * rows
+        period = load_parameters(plan, tile, blocks, corner, 0, n, rows)
+        passed = run_steps(plan, blocks, values, into, n * rows, period)
+    if not tile.direct and plan.scan == NULL:
+        store(target, blocks.target, target.strides[tile.inner], target_rows, n, rows, target.data + corner[1])
+    return passed
 
 
 # ---------------------------------------------------------------- all tiles
@@ -258,18 +299,13 @@ cdef inline Py_ssize_t run_all(const Plan *plan, const Tile *tile, Blocks *block
             return passed
 
 
-cdef inline Py_ssize_t run(Plan *plan) noexcept nogil:
+cdef inline Py_ssize_t run(const Plan *plan, const Tile *tile) noexcept nogil:
     """The number of items before the first that the scan refuses; without a scan, or with no refusal, all."""
     cdef Blocks blocks
-    cdef Tile tile
     cdef environment saved
     cdef Py_ssize_t passed
-    cdef int k
-    for k in range(MOST_PARAMETERS):
-        blocks.loaded[k] = NULL
-    arrange(plan)
-    choose_tile(plan, &tile)
+    place(&blocks)
     saved = environment_enter()
-    passed = run_all(plan, &tile, &blocks)
+    passed = run_all(plan, tile, &blocks)
     environment_leave(saved)
     return passed

@@ -120,7 +120,8 @@ ctypedef fused target:
 
 # A typed memoryview as C sees it. Every memoryview is this one struct whatever its item type, so the driver can point
 # it at memory that nobody has to acquire, and a table of kernels can hold all types. Kernels are handed their length
-# beside it and read `data` only, and the stride between rows; builds with bounds checks also read `shape`.
+# beside it and read `data` only, of parameters also `shape` and the stride between rows; builds with bounds checks read
+# every `shape`.
 cdef extern from *:
     ctypedef struct Span "__Pyx_memviewslice":
         char *data
@@ -143,8 +144,6 @@ cdef struct Bounds:
 ctypedef void (*Convert)(Span, Span, Py_ssize_t, int64_t) noexcept nogil
 # source, length, bounds: the first position that lies outside, or the length
 ctypedef Py_ssize_t (*Scan)(Span, Py_ssize_t, const Bounds *) noexcept nogil
-# values (changed in place), operands, length
-ctypedef void (*Arithmetic)(Span, Span, Py_ssize_t) noexcept nogil
 
 cdef enum:
     SATURATE, WRAP, FINITE
@@ -154,19 +153,23 @@ cdef enum:
     TRUNCATE, NEAREST, NEAREST_AWAY, FLOOR, CEIL
     ROUNDINGS
 
+# Programs: operations, or sequences of them, that one loop carries out. The first ARITHMETICS are single operations.
 cdef enum:
     MULTIPLY, ADD, SUBTRACT, DIVIDE
     ARITHMETICS
-
-# Programs: sequences of operations that one loop carries out.
-cdef enum:
-    SCALE, AFFINE, NORMALIZE, QUANTIZE, DEQUANTIZE, NORMALIZE_BY_RECIPROCALS
+    AFFINE = ARITHMETICS, NORMALIZE, NORMALIZE_BY_RECIPROCALS, QUANTIZE, DEQUANTIZE
     PROGRAMS
+
+# The types that a program has loops for: its source, and its target where that is not the type of the arithmetic.
+cdef enum:
+    OF_FLOAT, OF_DOUBLE, FROM_UINT8, FROM_INT8, TO_UINT8, TO_INT8
+    PROGRAM_TYPES
 
 cdef enum:
     MOST_PARAMETERS = 5
 
-# source, destination, parameters (a row for each, in the order in which the operations use them), length
+# source, destination, parameters (a row for each, in the order in which the operations use them, of one value or of as
+# many as repeat again and again), length
 ctypedef void (*Program)(Span, Span, Span, Py_ssize_t) noexcept nogil
 
 # The kernels of one instruction-set level: conversions, which convert.pyx has, and arithmetic, which arithmetic.pyx
@@ -175,10 +178,8 @@ cdef struct Kernels:
     Convert convert[MODES][17][REAL_TYPES]      # [mode][source][target]; the complex sources have BOOL only
     Scan scan[REAL_TYPES]
 
-# The second index of the first three is 0 for float32, 1 for float64; that of a program has the 8-bit sources uint8
-# and int8 behind.
+# The second index of the first two is 0 for float32, 1 for float64.
 cdef struct Arithmetics:
     Convert round[ROUNDINGS][2]
-    Convert canonical[2]                        # a copy in which every NaN is the canonical one
-    Arithmetic single[ARITHMETICS][2]
-    Program programs[PROGRAMS][4]               # NULL where there is none
+    Convert canonical[2]                                # a copy in which every NaN is the canonical one
+    Program programs[PROGRAMS][PROGRAM_TYPES]           # NULL where there is none
