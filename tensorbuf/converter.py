@@ -251,7 +251,7 @@ class Converter:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What was proved belongs to the processor, and must not tell apart two plans that are the same.
-        return self._of, (dataclasses.replace(self._plan, proved={}),)
+        return self._of, (self._plan,)
 
     def __repr__(self) -> str:
         parts = [self.dtype.name]
