@@ -11,6 +11,7 @@ import numpy as np
 
 from tensorbuf.doors import arrow, dlpack, torch
 from tensorbuf.dtypes import DTypeLike, read_dtype
+from tensorbuf.errors import shown
 from tensorbuf.lists import Convert, Nested, TextError, object_array
 from tensorbuf.memory import empty
 from tensorbuf.rule import UNSET, read_rule
@@ -124,7 +125,7 @@ def _foreign_memory(x: Any) -> Array:
 
 
 def _shown(x: object) -> str:
-    return repr(x) if x is None or isinstance(x, (str, int, float, complex)) else f"a {type(x).__name__}"
+    return shown(x) if x is None or isinstance(x, (str, int, float, complex)) else f"a {type(x).__name__}"
 
 
 class Source:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tensorbuf.errors import shown
+
 __all__ = ["TensorDetails", "read_detail"]
 
 TensorDetails = Mapping[str, Any]
@@ -24,5 +26,7 @@ def read_detail(details: TensorDetails, key: str) -> Any:
             f"get_input_details()[0], got {type(details).__name__}"
         )
     if key not in details:
-        raise TypeError(f"details must have {key!r}, as an entry of get_input_details() has, got {list(details)}")
+        raise TypeError(
+            f"details must have {key!r}, as an entry of get_input_details() has, got {shown(list(details))}"
+        )
     return details[key]

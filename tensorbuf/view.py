@@ -212,8 +212,15 @@ class View(Indexed, Exports):
 
 def shown_values(values: Iterable[Any], size: int) -> str:
     """The first of `size` values for a repr, which stays short whatever they are."""
-    shown = [_SHORT.repr(value) for value in itertools.islice(values, _SHOWN_VALUES)]
-    return f"[{', '.join(shown if size <= _SHOWN_VALUES else [*shown, '...'])}]"
+    texts = [_short(value) for value in itertools.islice(values, _SHOWN_VALUES)]
+    return f"[{', '.join(texts if size <= _SHOWN_VALUES else [*texts, '...'])}]"
+
+
+def _short(value: Any) -> str:
+    try:
+        return _SHORT.repr(value)
+    except ValueError:
+        return shown(value)
 
 
 def copy_elements(source: View, target: View) -> None:

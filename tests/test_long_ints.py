@@ -146,11 +146,22 @@ def test_other_errors():
         vector.get(LONG, LONG)
     with pytest.raises(ValueError, match="step 1"):
         shaped[0:1:LONG]
+    with pytest.raises(IndexError, match="no subscript"):
+        ShapedArray(5)[LONG]
+    for key in ([LONG], (slice(0, LONG), 0)):
+        with pytest.raises(TypeError):
+            shaped[key]
+    # Where an array belongs, a number is of the wrong kind.
+    for call in (buffer.write, buffer.read, lambda n: convert([0], "int8", out=n)):
+        refused(call, LONG, TypeError)
+    for call in (lambda n: NdArray(n, "int8"), lambda n: ndarrays.scalar_of(n), lambda n: vector.set([1, n, 2])):
+        refused(call, LONG, ConversionError)
 
 
 def test_what_takes_them():
     # Selectors and shapes know no array; strides and clipped bounds are right at any size.
     assert repr(ix.at(LONG)) == f"at({BITS})"
+    assert repr(NdArray([LONG], dtype=object)) == f"NdArray(shape=(1,), dtype=object, values=[{BITS}])"
     assert repr(Shape.of(LONG, 2)) == f"({BITS}, 2)"
     assert Shape.of(LONG).get(0) == LONG
     assert vector.slice(ix.step(LONG)).tolist() == [1]

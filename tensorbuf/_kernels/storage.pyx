@@ -118,7 +118,7 @@ cdef Py_ssize_t position(object key, str what) except? -1:
     """An int of any size, clipped to what fits."""
     if PyLong_CheckExact(key) or PyIndex_Check(key):
         return PyNumber_AsSsize_t(key, NULL)
-    raise TypeError(f"{what} is an int, got {key!r}")
+    raise TypeError(f"{what} is an int, got a {type(key).__name__}")
 
 
 cdef int outside(str what, object key, Py_ssize_t length) except -1:
@@ -277,7 +277,7 @@ cdef class Holder:
     cdef int _locate(self, object key, Region *region) except -1:
         region[0] = self._whole()
         if self._depth == len(self._dims):
-            raise IndexError(f"a scalar has no elements, so it takes no subscript, got {key!r}; its value is .scalar")
+            raise IndexError("a scalar has no elements, so it takes no subscript; its value is .scalar")
         if not isinstance(key, tuple):
             return self._narrow(key, region)
         cdef Py_ssize_t parts = len(<tuple>key), place
@@ -286,7 +286,7 @@ cdef class Holder:
         for place in range(parts):
             part = (<tuple>key)[place]
             if place < parts - 1 and type(part) is slice:
-                raise TypeError(f"only the last part of a key may be a slice, got {key!r}: no other part is contiguous")
+                raise TypeError("only the last part of a key may be a slice: no other part is contiguous")
             self._narrow(part, region)
         return 0
 
