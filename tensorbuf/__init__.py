@@ -1,7 +1,7 @@
 """Typed tensors over raw bytes, exact conversion between dtypes, zero-copy views."""
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorbuf import databuffers, index, litert, ndarrays
 from tensorbuf.bitcasting import bitcast
@@ -75,9 +75,14 @@ __all__ = [
     "save",
 ]
 
+if TYPE_CHECKING:
+    from tensorbuf import dask as dask
+    from tensorbuf import ray as ray
+    from tensorbuf import torch as torch
+else:
 
-def __getattr__(name: str) -> Any:
-    # Not in __all__: `from tensorbuf import *` must not replace the libraries of these names.
-    if name in ("dask", "ray", "torch"):
-        return importlib.import_module(f"tensorbuf.{name}")
-    raise AttributeError(f"module 'tensorbuf' has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        # Not in __all__: `from tensorbuf import *` must not replace the libraries of these names.
+        if name in ("dask", "ray", "torch"):
+            return importlib.import_module(f"tensorbuf.{name}")
+        raise AttributeError(f"module 'tensorbuf' has no attribute {name!r}")

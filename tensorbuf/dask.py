@@ -63,8 +63,7 @@ def convert(array: Any, converter: Converter) -> Any:
         for bound in bounds
         if bound[0] < bound[1]
     ]
-    after = axis if plan.layout is None else plan.layout.after.index("C")
-    return dask_array.concatenate(parts, after, allow_unknown_chunksizes=True)
+    return dask_array.concatenate(parts, plan.axis_after(axis), allow_unknown_chunksizes=True)
 
 
 def _by_chunk(dask_array: Any, array: Any, converter: Converter) -> Any:

@@ -100,8 +100,8 @@ class Plan:
             return into
         if self.rule.overflow == "raise":
             self._refuse_misfits(memory, axis)
-        if self.layout is not None and self.channels > 1:
-            axis = self.layout.after.index(self.layout.before[axis])
+        if self.channels > 1:
+            axis = self.axis_after(axis)
         if share_memory(moved, into):
             self._apply_overlapping(moved, into, axis)
             return into
@@ -142,6 +142,10 @@ class Plan:
         if dtype.kind == "c":
             raise TypeError(f"arithmetic takes real numbers, got {dtype}; convert its .real and .imag")
         return self._channel_axis(shape)
+
+    def axis_after(self, axis: int) -> int:
+        """Where an axis of the source is in the result."""
+        return axis if self.layout is None else self.layout.after.index(self.layout.before[axis])
 
     def of_channels(self, start: int, stop: int) -> Plan:
         """The same plan for arrays that hold only those channels."""

@@ -11,6 +11,7 @@ from tensorbuf.converter import Converter, check_converter
 from tensorbuf.doors import arrow
 from tensorbuf.doors.partner import partner
 from tensorbuf.dtypes import CODES
+from tensorbuf.errors import ShapeError
 
 __all__ = ["convert"]
 
@@ -23,6 +24,7 @@ def convert(dataset: Any, converter: Converter, columns: str | Iterable[str] | N
     Parameters
     ----------
     dataset : ray.data.Dataset
+        Of any columns and blocks.
     converter : Converter
         As in ``map_batches``, a column of a block is one array with the rows on axis 0, so that arrays of shape
         (h, w, c) in the rows are (n, h, w, c). A layout that names one axis less (``"HWC->CHW"``) is that of the rows.
@@ -92,7 +94,7 @@ def _convert_block(table: Any, converter: Converter, names: list[str] | None) ->
         if not _holds_numbers(column, values):
             if names is None:
                 continue
-            raise TypeError(f"column {name!r} of type {column.type} holds no numbers")
+            raise TypeError(f"column {name!r} of type {column.type} holds neither numbers nor arrays of numbers")
         try:
             _refuse_nulls(column)
             converted = _convert_column(values, converter)
@@ -133,5 +135,8 @@ def _convert_column(values: Array, converter: Converter) -> Array:
 
 
 def _convert_rows(rows: Array, converter: Converter) -> Array:
-    result: Array = converter._of(converter._plan.for_rank(rows.ndim))(rows)
+    plan = converter._plan.for_rank(rows.ndim)
+    if plan.check(rows.dtype, rows.shape) == 0 and plan.channels > 1:
+        raise ShapeError(f"the channels are on axis 0 of shape {rows.shape}, which is that of the rows")
+    result: Array = converter._of(plan)(rows)
     return result

@@ -168,7 +168,7 @@ def test_what_is_refused_at_once():
     [
         ([{"x": 1}], HALF, "y", "KeyError: \"there is no column 'y', only 'x'\""),
         ([{"x": 1}, {"x": None}], HALF, None, "ValueError: column 'x': 1 of 2 values are null"),
-        ([{"x": "a"}], HALF, "x", "TypeError: column 'x' of type string holds no numbers"),
+        ([{"x": "a"}], HALF, "x", "TypeError: column 'x' of type string holds neither numbers nor arrays of numbers"),
         (
             [{"x": 100}, {"x": 300}],
             Converter("int8", overflow="raise"),
@@ -180,6 +180,12 @@ def test_what_is_refused_at_once():
             NORMALIZE,
             None,
             "ShapeError: column 'x': axis 3 of shape (1, 4, 5, 2)",
+        ),
+        (
+            [{"x": 1}] * 3,
+            Converter("int8", scale=[1, 2, 3]),
+            None,
+            "ShapeError: column 'x': the channels are on axis 0",
         ),
         ([{"x": [1, 2]}], NORMALIZE, None, "ShapeError: column 'x': layout HWC->CHW needs rank 3"),
     ],
