@@ -63,18 +63,20 @@ test-levels: install $(venv)/tools-test
 proof: install $(venv)/tools-test
 	$(python) -m pytest -n $(WORKERS) -m proof $(PYTEST_ARGS) tests
 
-# In a folder of its own, since the partners are large and pinned. A partner that is missing is an error, but for JAX and
-# TensorFlow, which have no wheels for every machine. The examples run in a folder without the sources, since the workers
-# of Ray import what is in the folder of their driver.
+# In a folder of its own, since the partners are large and pinned. A partner that is missing is an error, but for those
+# that have no wheels for every machine; they run apart also because their threads do not bear the forks of other tests.
+apart := jax tensorflow
+
 test-interop:
 	$(MAKE) interop-suite VENV=$(VENV)-interop
 
+# The examples run in a folder without the sources, since the workers of Ray import what is in the folder of their driver.
 interop-suite: install $(venv)/tools-interop
-	left_out=; for group in jax tensorflow; do $(pip) --group $$group || { \
-	  echo "$$group cannot be installed here: tests/interop/test_$$group.py is left out" && \
-	  left_out="$$left_out --ignore=tests/interop/test_$$group.py"; }; done; \
-	$(pytest) tests/interop $$left_out
+	$(pytest) --dist loadfile tests/interop $(apart:%=--ignore=tests/interop/test_%.py)
 	cd $(venv) && $(pytest) -c $(CURDIR)/pyproject.toml --doctest-modules --pyargs $(engines:%=tensorbuf.%)
+	for group in $(apart); do \
+	  if $(pip) --group $$group; then $(pytest) tests/interop/test_$$group.py || exit 1; \
+	  else echo "$$group cannot be installed here: tests/interop/test_$$group.py is left out"; fi; done
 
 # Errors inside noexcept functions are only printed; pytest turns that into failures, as it does with every warning.
 test-checks:
