@@ -28,18 +28,11 @@ def _ray(tmp_path_factory):
         # The workers import what is in the folder of their driver, which must not be the sources.
         patch.chdir(tmp_path_factory.mktemp("driver"))
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        ray.init(
-            num_cpus=2,
-            include_dashboard=False,
-            log_to_driver=False,
-            logging_level=logging.CRITICAL,
-            object_store_memory=100 * 2**20,
-            _temp_dir=folder,
-        )
-        ray.data.DataContext.get_current().enable_progress_bars = False
-        logging.getLogger("ray.data").setLevel(logging.CRITICAL)
-        yield
-        ray.shutdown()
+        how = {"num_cpus": 2, "include_dashboard": False, "log_to_driver": False, "object_store_memory": 100 * 2**20}
+        with ray.init(**how, logging_level=logging.CRITICAL, _temp_dir=folder):
+            ray.data.DataContext.get_current().enable_progress_bars = False
+            logging.getLogger("ray.data").setLevel(logging.CRITICAL)
+            yield
 
 
 def rows_of(dataset, column):
