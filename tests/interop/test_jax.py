@@ -1,4 +1,4 @@
-"""JAX: arrays and dtypes both ways. It alone may be missing: `make test-interop` leaves this file out then."""
+"""JAX: arrays and dtypes both ways. It may be missing: `make test-interop` leaves this file out then."""
 
 import jax
 import jax.numpy as jnp

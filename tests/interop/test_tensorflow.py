@@ -1,4 +1,4 @@
-"""Plans in ``tf.data``. It alone may be missing, as JAX: `make test-interop` leaves this file out then."""
+"""Plans in ``tf.data``. It may be missing: `make test-interop` leaves this file out then."""
 
 import numpy as np
 import pages
