@@ -250,7 +250,6 @@ class Converter:
         raise AttributeError(f"a Converter is frozen, {name!r} cannot be deleted; make a new one")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # What was proved belongs to the processor, and must not tell apart two plans that are the same.
         return self._of, (self._plan,)
 
     def __repr__(self) -> str:

@@ -71,6 +71,7 @@ class Plan:
     recent: pipeline.Recent = dataclasses.field(default_factory=pipeline.Recent, init=False, compare=False, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # What was proved belongs to the processor, and must not tell apart two plans that are the same.
         return Plan, (self.dtype, self.operations, self.channels, self.rule, self.layout, self.axis, self.mode)
 
     def values_of(self, x: object) -> Array:
