@@ -11,6 +11,7 @@ from tensorbuf import source
 from tensorbuf._kernels import pipeline
 from tensorbuf.conversion import (
     ROUNDING_NUMBERS,
+    SATURATE,
     as_int64,
     check_out,
     check_pair,
@@ -26,7 +27,7 @@ from tensorbuf.layout import Layout
 from tensorbuf.memory import empty
 from tensorbuf.overlap import passes, same_places, share_memory
 from tensorbuf.parameters import Parameter
-from tensorbuf.rule import Rule, filling
+from tensorbuf.rule import DEFAULT, Rule, filling
 
 __all__ = ["Operation", "Plan"]
 
@@ -37,7 +38,7 @@ Operation = tuple[str, Parameter | str]
 
 # The numbers of _kernels/types.pxd; roundings count on from its PROGRAMS.
 _ARITHMETICS = {"multiply": 0, "add": 1, "subtract": 2, "divide": 3}
-_ROUNDINGS_FROM = 9
+_ROUNDINGS_FROM = 10
 
 # The types that float32 does not hold exactly: with one of them as source or target the arithmetic is float64.
 _WIDE = frozenset(np.dtype(name) for name in ("float64", "int32", "uint32", "int64", "uint64"))
@@ -47,9 +48,10 @@ _WIDE = frozenset(np.dtype(name) for name in ("float64", "int32", "uint32", "int
 _TABLE_PAYS = 8
 
 # What the kernels have a loop for; of the divisions in `_NORMALIZE` it is one by reciprocals.
-_PROGRAM_SOURCES = (np.dtype(np.uint8), np.dtype(np.int8))
+_EIGHT_BITS = (np.dtype(np.uint8), np.dtype(np.int8))
 _PROGRAMS = (("multiply",), ("multiply", "add"), ("subtract", "multiply"))
 _NORMALIZE = ("divide", "subtract", "divide")
+_QUANTIZE = ("divide", "round", "add")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -106,8 +108,10 @@ class Plan:
         if share_memory(moved, into):
             self._apply_overlapping(moved, into, axis)
             return into
-        if memory.itemsize > 1 or memory.size < 256 * self.channels * _TABLE_PAYS:
+        if memory.size < 256 * self.channels * _TABLE_PAYS:
             run = self._run(moved, into, axis)
+        elif memory.itemsize > 1:
+            run = self._run(moved, into, axis, by_reciprocals=self._quantizes_by_reciprocals(memory.dtype))
         elif self._has_program(memory.dtype):
             run = self._run(moved, into, axis, by_reciprocals=self._divides)
         else:
@@ -177,25 +181,57 @@ class Plan:
 
     def _has_program(self, dtype: np.dtype[Any]) -> bool:
         """Whether for an 8-bit source one loop of the kernels does all operations faster than a table is read."""
-        if dtype not in _PROGRAM_SOURCES or self.dtype != np.float32 or not self._never_nan:
+        if dtype not in _EIGHT_BITS or self.dtype != np.float32 or not self._never_nan:
             return False
         names = tuple(name for name, _ in self.operations)
         if names == _NORMALIZE:
             return pipeline.has_reciprocals() and self._reciprocals_proved(dtype)
         return names in _PROGRAMS
 
+    def _quantizes_by_reciprocals(self, dtype: np.dtype[Any]) -> bool:
+        """Whether for float32 into 8 bits a multiplication and its correction can stand for the division."""
+        if dtype != np.float32 or self.dtype not in _EIGHT_BITS or self.rule != DEFAULT or self.mode != SATURATE:
+            return False
+        if tuple(name for name, _ in self.operations) != _QUANTIZE or self.operations[1][1] != "nearest":
+            return False
+        return pipeline.has_reciprocals() and self._reciprocals_proved(dtype)
+
     def _reciprocals_proved(self, dtype: np.dtype[Any]) -> bool:
-        """Whether reciprocals give the bits that divisions give: all 256 values of each channel are tried, once."""
+        """Whether reciprocals give the bits that divisions give: whatever could tell them apart is tried, once."""
         if dtype not in self.proved:
-            exact, quick = self._every_result(dtype), self._every_result(dtype, by_reciprocals=True)
-            self.proved[dtype] = np.array_equal(exact.view(np.uint32), quick.view(np.uint32))
+            trial = self._every_byte(dtype) if dtype.itemsize == 1 else self._near_ties()
+            self.proved[dtype] = trial is not None and (
+                self._results(trial).tobytes() == self._results(trial, by_reciprocals=True).tobytes()
+            )
         return self.proved[dtype]
 
-    def _every_result(self, dtype: np.dtype[Any], *, by_reciprocals: bool = False) -> Array:
-        """The results of all 256 values of an 8-bit type, a row for each channel."""
-        every_byte = np.broadcast_to(np.arange(256, dtype=np.uint8).view(dtype), (self.channels, 256))
-        results = empty(every_byte.shape, self.dtype)
-        self._run(every_byte, results, 0, by_reciprocals=by_reciprocals)
+    def _every_byte(self, dtype: np.dtype[Any]) -> Array:
+        """All 256 values of an 8-bit type, a row for each channel."""
+        return np.broadcast_to(np.arange(256, dtype=np.uint8).view(dtype), (self.channels, 256))
+
+    def _near_ties(self) -> Array | None:
+        """The float32 values, a row for each channel, whose quotients lie next to the ties of the rounding.
+
+        Corrected, the product with a reciprocal is off by less than one unit in the last place, so everywhere else
+        both round to the same integer. None where a scale is so large or small that the correction may underflow.
+        """
+        scale, zero_point = (
+            parameter.single.astype(np.float64)[:, np.newaxis]
+            for _, parameter in self.operations
+            if isinstance(parameter, Parameter)
+        )
+        if not ((np.abs(scale) > 2.0**-60) & (np.abs(scale) < 2.0**60)).all():
+            return None
+        limits = np.iinfo(self.dtype)
+        ties = np.arange(limits.min - 1, limits.max + 1) + 0.5
+        bits = ((ties - zero_point) * scale).astype(np.float32).view(np.int32)
+        near = (bits[..., np.newaxis] + np.arange(-4, 5, dtype=np.int32)).view(np.float32)
+        return np.ascontiguousarray(np.broadcast_to(near, (self.channels, *near.shape[1:])).reshape(self.channels, -1))
+
+    def _results(self, values: Array, *, by_reciprocals: bool = False) -> Array:
+        """What becomes of values with a row for each channel."""
+        results = empty(values.shape, self.dtype)
+        self._run(values, results, 0, by_reciprocals=by_reciprocals)
         return results
 
     def _channel_axis(self, shape: tuple[int, ...]) -> int:
@@ -282,7 +318,7 @@ class Plan:
         )
 
     def _look_up(self, moved: Array, into: Array, axis: int) -> pipeline.Prepared:
-        tables = self._every_result(moved.dtype)
+        tables = self._results(self._every_byte(moved.dtype))
         if not into.dtype.isnative:
             tables = tables.byteswap().view(into.dtype)
         return pipeline.look_up(moved, CODES[moved.dtype], tables, axis, into, CODES[self.dtype])

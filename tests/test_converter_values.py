@@ -297,3 +297,32 @@ def test_a_plan_shows_what_it_does():
         assert part in shown
     assert "round nearest_away, add 3.0" in repr(Converter.quantize(0.1, 3, rounding="nearest_away"))
     assert "nan 7" in repr(Converter("uint8", nan=7))
+
+
+@pytest.mark.levels
+@pytest.mark.parametrize("to", ["int8", "uint8"])
+def test_quantize_beside_every_tie(to):
+    """A division by a reciprocal must not be seen: not next to the ties, nor where quotients overflow or vanish."""
+    limits = np.iinfo(to)
+    rng = np.random.default_rng(7)
+    scales = [*np.exp(rng.uniform(-14, 8, 60)), 1.0, 0.5, 1 / 255, 3e-39, 1e-45, 1e-30, 1e25, 1e38, 3.4e38]
+    ends = [0.0, -0.0, np.inf, -np.inf, np.nan, 3.4e38, -3.4e38, 1e-45, -1e-45, 1.2e-38, 1.0, -1.0]
+    for scale in np.array([*scales, *(-np.array(scales[:5]))], "float32"):
+        zero_point = int(rng.integers(limits.min, limits.max + 1))
+        with np.errstate(all="ignore"):  # some overflow, or were no numbers to begin with
+            ties = ((np.arange(limits.min - 2, limits.max + 3) + 0.5 - zero_point) * float(scale)).astype("float32")
+            spread = rng.normal(0, 70, 999).astype("float32") * scale
+        beside = (ties.view("int32")[:, np.newaxis] + np.arange(-9, 10, dtype="int32")).view("float32").ravel()
+        x = np.concatenate([beside, np.repeat(np.array(ends, "float32"), 40), spread])
+        plan = Converter.quantize(scale, zero_point, dtype=to)
+        want = plans.quantize(x, scale, zero_point, to)
+        twin.assert_same(plan(x), want, x, (scale, zero_point))
+        twin.assert_same(plan(x[:50]), want[:50], x[:50], (scale, zero_point))
+    # A scale a channel, and channels that are planes.
+    scales = np.exp(rng.uniform(-6, 3, 5)).astype("float32")
+    x = rng.normal(0, 70, (5, 4000)).astype("float32") * scales[:, np.newaxis]
+    twin.assert_same(Converter.quantize(scales, 3, dtype=to, axis=0)(x), plans.quantize(x, scales, 3, to, axis=0))
+    across = np.ascontiguousarray(x.T)
+    twin.assert_same(
+        Converter.quantize(scales, 3, dtype=to, axis=1)(across), plans.quantize(across, scales, 3, to, axis=1)
+    )

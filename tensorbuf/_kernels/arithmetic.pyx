@@ -13,13 +13,14 @@ from libc.stdint cimport int8_t, int64_t, uint8_t
 from tensorbuf._kernels.rules cimport canonical, floating_clamped, rounded_away
 from tensorbuf._kernels.types cimport (
     ADD, AFFINE, ARITHMETICS, CEIL, DEQUANTIZE, DIVIDE, FLOOR, FROM_INT8, FROM_UINT8, MULTIPLY, NEAREST, NEAREST_AWAY,
-    NORMALIZE, NORMALIZE_BY_RECIPROCALS, OF_DOUBLE, OF_FLOAT, QUANTIZE, SUBTRACT, TO_INT8, TO_UINT8, TRUNCATE,
-    Arithmetics, Convert, Program, floating,
+    NORMALIZE, NORMALIZE_BY_RECIPROCALS, OF_DOUBLE, OF_FLOAT, QUANTIZE, QUANTIZE_BY_RECIPROCALS, SUBTRACT, TO_INT8,
+    TO_UINT8, TRUNCATE, Arithmetics, Convert, Program, floating,
 )
 
 cdef extern from "hot.h":
-    Py_ssize_t hot_quantize_uint8(const float *src, uint8_t *dst, Py_ssize_t n, float scale, float zero) noexcept nogil
-    Py_ssize_t hot_quantize_int8(const float *src, int8_t *dst, Py_ssize_t n, float scale, float zero) noexcept nogil
+    Py_ssize_t hot_quantize(
+        const float *src, char *dst, Py_ssize_t n, float scale, float zero, float reciprocal, bint is_signed
+    ) noexcept nogil
 
 cdef extern from "quotient.h":
     enum:
@@ -116,7 +117,7 @@ cdef inline int arity(int program) noexcept nogil:
     """How many parameters a program has."""
     if program == NORMALIZE_BY_RECIPROCALS:
         return 5
-    elif program == NORMALIZE:
+    elif program == NORMALIZE or program == QUANTIZE_BY_RECIPROCALS:
         return 3
     else:
         return 1 if program < ARITHMETICS else 2
@@ -206,24 +207,20 @@ cdef void dequantizing(
     run(DEQUANTIZE, src, dst, parameters, n)
 
 
-cdef inline Py_ssize_t hot(const float *src, byte *dst, Py_ssize_t n, float scale, float zero) noexcept nogil:
-    if byte is uint8_t:
-        return hot_quantize_uint8(src, dst, n, scale, zero)
-    else:
-        return hot_quantize_int8(src, dst, n, scale, zero)
-
-
-cdef void quantizing_to_bytes(
-    const float[::1] src, byte[::1] dst, const float[:, ::1] parameters, Py_ssize_t n
+cdef inline void quantize_to_bytes(
+    int program, const float[::1] src, byte[::1] dst, const float[:, ::1] parameters, Py_ssize_t n
 ) noexcept nogil:
-    """QUANTIZE, and saturating; NaN becomes 0."""
+    """QUANTIZE, and saturating; NaN becomes 0. Hand-written vectors do most; they may take c, the reciprocal of a."""
     cdef Py_ssize_t i, stretch, start
     cdef Py_ssize_t period = parameters.shape[1]
     cdef float a, b
     cdef byte nan = 0
     if period == 1:
         a, b = parameters[0, 0], parameters[1, 0]
-        for i in range(hot(&src[0], &dst[0], n, a, b), n):
+        start = hot_quantize(
+            &src[0], <char *> &dst[0], n, a, b, parameter(program, 2, parameters, 0), byte is int8_t
+        )
+        for i in range(start, n):
             dst[i] = floating_clamped(result(QUANTIZE, src[i], a, b, b, b, b), nan)
         return
     for stretch in range((n + period - 1) // period):
@@ -231,6 +228,18 @@ cdef void quantizing_to_bytes(
         for i in range(min(period, n - start)):
             a, b = parameters[0, i], parameters[1, i]
             dst[start + i] = floating_clamped(result(QUANTIZE, src[start + i], a, b, b, b, b), nan)
+
+
+cdef void quantizing_to_bytes(
+    const float[::1] src, byte[::1] dst, const float[:, ::1] parameters, Py_ssize_t n
+) noexcept nogil:
+    quantize_to_bytes(QUANTIZE, src, dst, parameters, n)
+
+
+cdef void quantizing_to_bytes_by_reciprocals(
+    const float[::1] src, byte[::1] dst, const float[:, ::1] parameters, Py_ssize_t n
+) noexcept nogil:
+    quantize_to_bytes(QUANTIZE_BY_RECIPROCALS, src, dst, parameters, n)
 
 
 # ---------------------------------------------------------------- the table
@@ -270,5 +279,7 @@ arithmetics.programs[QUANTIZE][TO_INT8] = <Program> quantizing_to_bytes[int8_t]
 if TENSORBUF_FUSED:
     arithmetics.programs[NORMALIZE_BY_RECIPROCALS][FROM_UINT8] = <Program> normalizing_by_reciprocals[uint8_t]
     arithmetics.programs[NORMALIZE_BY_RECIPROCALS][FROM_INT8] = <Program> normalizing_by_reciprocals[int8_t]
+    arithmetics.programs[QUANTIZE_BY_RECIPROCALS][TO_UINT8] = <Program> quantizing_to_bytes_by_reciprocals[uint8_t]
+    arithmetics.programs[QUANTIZE_BY_RECIPROCALS][TO_INT8] = <Program> quantizing_to_bytes_by_reciprocals[int8_t]
 
 table = PyCapsule_New(&arithmetics, "tensorbuf._kernels.Arithmetics", NULL)

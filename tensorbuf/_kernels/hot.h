@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__AVX2__)
+#if defined(__AVX2__) && defined(__FMA__)
 
 #include <immintrin.h>
 
@@ -46,28 +46,42 @@ static inline ptrdiff_t hot_float_int8(const float *src, int8_t *dst, ptrdiff_t 
     return i;
 }
 
-/* Divided, rounded to the nearest, moved: all in one loop, which the division alone then takes the time of. */
-static inline __m256 hot_moved(const float *src, __m256 scale, __m256 zero) {
-    __m256 x = _mm256_div_ps(hot_floats(src), scale);
-    return _mm256_add_ps(_mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC), zero);
+/* Divided, rounded to the nearest, moved by a whole number, saturated by the packs. With a reciprocal there is no division but one step of
+   correction, as in quotient.h. What is beyond `limit` saturates anyway; it is cut off lest it overflow the int32. */
+typedef struct {
+    __m256 scale, reciprocal, limit, least;
+    __m256i zero;
+} hot_steps;
+
+static inline __m256i hot_quantized(const float *src, const hot_steps *by, int divides) {
+    __m256 given = hot_floats(src), x = _mm256_max_ps(by->least, _mm256_min_ps(by->limit, given)), y;
+    if (divides) {
+        y = _mm256_div_ps(x, by->scale);
+    } else {
+        y = _mm256_mul_ps(x, by->reciprocal);
+        y = _mm256_fmadd_ps(_mm256_fnmadd_ps(y, by->scale, x), by->reciprocal, y);
+    }
+    return _mm256_and_si256(_mm256_add_epi32(_mm256_cvtps_epi32(y), by->zero),
+                            _mm256_castps_si256(_mm256_cmp_ps(given, given, _CMP_ORD_Q)));
 }
-static inline ptrdiff_t hot_quantize_uint8(const float *src, uint8_t *dst, ptrdiff_t n, float scale, float zero) {
-    __m256 s = _mm256_set1_ps(scale), z = _mm256_set1_ps(zero);
+static inline ptrdiff_t hot_quantize_all(const float *src, char *dst, ptrdiff_t n, const hot_steps *by, int divides, int is_signed) {
     ptrdiff_t i;
     for (i = 0; i + 32 <= n; i += 32)
         _mm256_storeu_si256((__m256i *)(dst + i),
-                            hot_pack(hot_uint8(hot_moved(src + i, s, z)), hot_uint8(hot_moved(src + i + 8, s, z)),
-                                     hot_uint8(hot_moved(src + i + 16, s, z)), hot_uint8(hot_moved(src + i + 24, s, z)), 0));
+                            hot_pack(hot_quantized(src + i, by, divides), hot_quantized(src + i + 8, by, divides),
+                                     hot_quantized(src + i + 16, by, divides), hot_quantized(src + i + 24, by, divides), is_signed));
     return i;
 }
-static inline ptrdiff_t hot_quantize_int8(const float *src, int8_t *dst, ptrdiff_t n, float scale, float zero) {
-    __m256 s = _mm256_set1_ps(scale), z = _mm256_set1_ps(zero);
-    ptrdiff_t i;
-    for (i = 0; i + 32 <= n; i += 32)
-        _mm256_storeu_si256((__m256i *)(dst + i),
-                            hot_pack(hot_int8(hot_moved(src + i, s, z)), hot_int8(hot_moved(src + i + 8, s, z)),
-                                     hot_int8(hot_moved(src + i + 16, s, z)), hot_int8(hot_moved(src + i + 24, s, z)), 1));
-    return i;
+/* `reciprocal` is 0 where it has not been tried. Scales that would take `limit` near an infinity or zero are left to the caller's loop. */
+static inline ptrdiff_t hot_quantize(const float *src, char *dst, ptrdiff_t n, float scale, float zero, float reciprocal, int is_signed) {
+    float limit = (scale < 0 ? -scale : scale) * 1048576.0f;
+    hot_steps by;
+    if (!(limit > 1e-18f && limit < 1e30f)) return 0;
+    if (!(zero >= -32768.0f && zero <= 32768.0f && zero == (float)(int)zero)) return 0;
+    by.scale = _mm256_set1_ps(scale), by.reciprocal = _mm256_set1_ps(reciprocal), by.zero = _mm256_set1_epi32((int)zero);
+    by.limit = _mm256_set1_ps(limit), by.least = _mm256_set1_ps(-limit);
+    if (is_signed) return reciprocal == 0 ? hot_quantize_all(src, dst, n, &by, 1, 1) : hot_quantize_all(src, dst, n, &by, 0, 1);
+    return reciprocal == 0 ? hot_quantize_all(src, dst, n, &by, 1, 0) : hot_quantize_all(src, dst, n, &by, 0, 0);
 }
 
 /* The packs saturate int32 to int16 and that to bytes, which is the clamp. */
@@ -105,8 +119,9 @@ static inline ptrdiff_t hot_int64_int32(const int64_t *src, int32_t *dst, ptrdif
 static inline ptrdiff_t hot_int64_int32(const int64_t *src, int32_t *dst, ptrdiff_t n) { return 0; }
 static inline ptrdiff_t hot_float_uint8(const float *src, uint8_t *dst, ptrdiff_t n) { return 0; }
 static inline ptrdiff_t hot_float_int8(const float *src, int8_t *dst, ptrdiff_t n) { return 0; }
-static inline ptrdiff_t hot_quantize_uint8(const float *src, uint8_t *dst, ptrdiff_t n, float scale, float zero) { return 0; }
-static inline ptrdiff_t hot_quantize_int8(const float *src, int8_t *dst, ptrdiff_t n, float scale, float zero) { return 0; }
+static inline ptrdiff_t hot_quantize(const float *src, char *dst, ptrdiff_t n, float scale, float zero, float reciprocal, int is_signed) {
+    return 0;
+}
 static inline ptrdiff_t hot_int32_uint8(const int32_t *src, uint8_t *dst, ptrdiff_t n) { return 0; }
 static inline ptrdiff_t hot_int32_int8(const int32_t *src, int8_t *dst, ptrdiff_t n) { return 0; }
 

@@ -5,6 +5,7 @@ gone. Sizes are checked before they are multiplied, and no array reaches past th
 checked against.
 """
 
+cimport cython
 cimport numpy as cnp
 from cpython.buffer cimport (
     PyBUF_FULL_RO,
@@ -45,6 +46,7 @@ cdef enum:
     ALIGNMENT = 64
 
 
+@cython.freelist(16)
 cdef class Block:
     """A block from the system's allocator, given back to the cache or the system with the last array on it."""
 

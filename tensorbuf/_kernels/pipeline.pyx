@@ -19,6 +19,7 @@ from tensorbuf._kernels.tiles cimport environment, environment_enter, environmen
 from tensorbuf._kernels.types cimport (
     ADD, AFFINE, BOOL, DEQUANTIZE, DIVIDE, FINITE, FLOAT32, FLOAT64, FROM_INT8, FROM_UINT8, INT8, INT16, INT32, INT64,
     MOST_PARAMETERS, MULTIPLY, NEAREST, NORMALIZE, NORMALIZE_BY_RECIPROCALS, OF_DOUBLE, OF_FLOAT, PROGRAMS, QUANTIZE,
+    QUANTIZE_BY_RECIPROCALS,
     SATURATE, SUBTRACT, TO_INT8, TO_UINT8, TRUNCATE, UINT8, UINT16, UINT32, UINT64, Arithmetics, Bounds, Convert,
     Kernels, Scan, Span,
 )
@@ -53,7 +54,7 @@ def use(convert_table, arithmetic_table):
 
 
 def has_reciprocals():
-    """Whether the level in use can normalise 8-bit values by reciprocals."""
+    """Whether the level in use can divide by reciprocals."""
     return arithmetics.programs[NORMALIZE_BY_RECIPROCALS][FROM_UINT8] != NULL
 
 
@@ -168,7 +169,9 @@ cdef int _add_operations(
             _add_parameter(plan, operand, middle, axis)
     for operand in reciprocals:
         _add_parameter(plan, operand, middle, axis)
-    program = NORMALIZE_BY_RECIPROCALS if reciprocals else _program(numbers, count)
+    program = _program(numbers, count)
+    if reciprocals:
+        program = NORMALIZE_BY_RECIPROCALS if program == NORMALIZE else QUANTIZE_BY_RECIPROCALS
     if column <= OF_DOUBLE and source_code != middle:
         _add_convert(plan, kernels.convert[SATURATE][source_code][middle], 0, middle)
     if program != PROGRAMS:
@@ -312,11 +315,11 @@ def apply(
     plan.staged = staged
     program = _add_operations(plan, source_code, wide, never_nan, operations, reciprocals, axis)
     if (
-        program == QUANTIZE and source_code == FLOAT32 and not wide and mode == SATURATE and nan == 0
-        and (target_code == UINT8 or target_code == INT8)
+        (program == QUANTIZE or program == QUANTIZE_BY_RECIPROCALS) and source_code == FLOAT32 and not wide
+        and mode == SATURATE and nan == 0 and (target_code == UINT8 or target_code == INT8)
     ):
         plan.step_count = 0
-        _add_program(plan, QUANTIZE, TO_UINT8 if target_code == UINT8 else TO_INT8, 0, target_code)
+        _add_program(plan, program, TO_UINT8 if target_code == UINT8 else TO_INT8, 0, target_code)
     elif target_code != middle:
         _add_convert(plan, kernels.convert[mode][middle][target_code], nan, target_code)
     elif program == PROGRAMS:

@@ -157,7 +157,7 @@ cdef enum:
 cdef enum:
     MULTIPLY, ADD, SUBTRACT, DIVIDE
     ARITHMETICS
-    AFFINE = ARITHMETICS, NORMALIZE, NORMALIZE_BY_RECIPROCALS, QUANTIZE, DEQUANTIZE
+    AFFINE = ARITHMETICS, NORMALIZE, NORMALIZE_BY_RECIPROCALS, QUANTIZE, QUANTIZE_BY_RECIPROCALS, DEQUANTIZE
     PROGRAMS
 
 # The types that a program has loops for: its source, and its target where that is not the type of the arithmetic.
