@@ -20,6 +20,7 @@ def run(cycles):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.release
 def test_some_thousand_cycles():
     run(20_000)
 

@@ -100,6 +100,7 @@ def test_a_peer_that_is_not_there(monkeypatch):
     assert examine(EMPTY, "torch").verdict == "not installed"
 
 
+@pytest.mark.release
 def test_the_table(plant, tmp_path):
     plant(CRASHING)
     done = run("doctor", env={**os.environ, "PYTHONPATH": str(tmp_path)})

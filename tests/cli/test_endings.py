@@ -11,7 +11,19 @@ import numpy as np
 import pytest
 from command import COMMAND, fail, run
 
+
 FRAME = ("--from", "uint8", "--shape", "1000", "--to", "float32")
+
+
+@contextlib.contextmanager
+def heeded(number):
+    """Child processes obey a signal that this process may have been told to ignore, as jobs in the background are."""
+    before = signal.signal(number, signal.SIG_DFL) if signal.getsignal(number) is signal.SIG_IGN else None
+    try:
+        yield
+    finally:
+        if before is not None:
+            signal.signal(number, before)
 
 
 def test_a_closed_pipe_ends_quietly(tmp_path):
@@ -66,7 +78,7 @@ if os.name == "posix":
         if old is not None:
             target.write_bytes(old)
         words = [*COMMAND, "convert", "-", str(target), *FRAME, "--force"]
-        with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        with heeded(number), subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             process.stdin.write(bytes(3_000_000))
             process.stdin.flush()
             while not any(name.endswith(".part") for name in os.listdir(tmp_path)):
