@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from command import COMMAND, fail, run
 
-
 FRAME = ("--from", "uint8", "--shape", "1000", "--to", "float32")
 
 
