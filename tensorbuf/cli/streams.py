@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import select
+import stat
+import sys
 from collections.abc import Iterator
 from typing import BinaryIO, Literal
 
@@ -12,6 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = ["naming", "read_some", "standard_input", "standard_output", "write_all"]
+
+
+_PIPE_BYTES = 1 << 20
 
 
 def standard_input() -> io.FileIO:
@@ -55,4 +61,14 @@ def naming(name: str) -> Iterator[None]:
 
 def _open(descriptor: int, mode: Literal["rb", "wb"]) -> io.FileIO:
     with naming(("standard input", "standard output")[descriptor]):
+        _widen(descriptor)
         return open(descriptor, mode, buffering=0, closefd=False)
+
+
+def _widen(descriptor: int) -> None:
+    """Let a pipe hold more than the usual 64 KiB, so that both ends run on for longer before they wait."""
+    if sys.platform == "linux" and stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+        import fcntl
+
+        with contextlib.suppress(OSError):  # beyond what this user's pipes may hold in all
+            fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)

@@ -105,6 +105,25 @@ if os.name == "posix":
             assert process.wait(60) == 0
 
 
+def test_pipes_at_both_ends_are_widened():
+    """They hold more than the usual 64 KiB where the system lets them: each end then waits less often."""
+    ends = [*os.pipe(), *os.pipe()]
+    source, to_source, result, to_result = ends
+    try:
+        os.write(to_source, bytes(10))
+        os.close(to_source)
+        words = [*COMMAND, "convert", "-", "-", "--from", "uint8", "--shape", "10", "--to", "int16"]
+        subprocess.run(words, stdin=source, stdout=to_result, check=True, timeout=60)
+        assert os.read(result, 100) == bytes(20)
+        if sys.platform == "linux":
+            import fcntl
+
+            assert [fcntl.fcntl(end, fcntl.F_GETPIPE_SZ) for end in (source, result)] == [1 << 20] * 2
+    finally:
+        for end in (source, result, to_result):
+            os.close(end)
+
+
 @pytest.mark.parametrize("whole", [1, 2, 9000])
 def test_a_cut_off_frame_ends_with_the_whole_ones(tmp_path, whole):
     pixels = frames(whole + 1)
