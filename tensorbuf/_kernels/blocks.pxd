@@ -86,22 +86,26 @@ cdef inline void store_row(const word *row, Py_ssize_t stride, Py_ssize_t n, cha
 
 # ---------------------------------------------------------------- channels
 
-cdef inline void part_three(const word *src, word *block, Py_ssize_t n) noexcept nogil:
+cdef inline void part_three(
+    const word *src, word *first, word *second, word *third, Py_ssize_t n
+) noexcept nogil:
     """From item by item to channel by channel."""
     cdef Py_ssize_t i
     for i in range(n):
-        block[i] = src[3 * i]
-        block[n + i] = src[3 * i + 1]
-        block[2 * n + i] = src[3 * i + 2]
+        first[i] = src[3 * i]
+        second[i] = src[3 * i + 1]
+        third[i] = src[3 * i + 2]
 
 
-cdef inline void part_four(const word *src, word *block, Py_ssize_t n) noexcept nogil:
+cdef inline void part_four(
+    const word *src, word *first, word *second, word *third, word *fourth, Py_ssize_t n
+) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(n):
-        block[i] = src[4 * i]
-        block[n + i] = src[4 * i + 1]
-        block[2 * n + i] = src[4 * i + 2]
-        block[3 * n + i] = src[4 * i + 3]
+        first[i] = src[4 * i]
+        second[i] = src[4 * i + 1]
+        third[i] = src[4 * i + 2]
+        fourth[i] = src[4 * i + 3]
 
 
 cdef inline void join_three(
@@ -129,7 +133,7 @@ cdef inline void join_four(
 # ---------------------------------------------------------------- columns
 
 cdef inline void load_columns(
-    const char *src, Py_ssize_t stride, Py_ssize_t n, Py_ssize_t rows, word *block
+    const char *src, Py_ssize_t stride, Py_ssize_t n, Py_ssize_t rows, word *block, Py_ssize_t pitch
 ) noexcept nogil:
     """Memory whose items lie side by side along the rows' axis: squares are transposed, the rest goes one by one."""
     cdef Py_ssize_t i, j
@@ -137,25 +141,27 @@ cdef inline void load_columns(
     cdef Py_ssize_t side = 16 // <Py_ssize_t> sizeof(word)
     cdef Py_ssize_t whole_n = n - n % side
     cdef Py_ssize_t whole_rows = rows - rows % side
+    cdef char *into = <char *> block
     for i in range(n):
         for j in range(0 if i >= whole_n else whole_rows, rows):
-            block[j * n + i] = (<const word *> (src + i * stride))[j]
+            (<word *> (into + j * pitch))[i] = (<const word *> (src + i * stride))[j]
     for i in range(whole_n // side):
         for j in range(whole_rows // side):
             square(
-                src + i * side * stride + j * side * item, stride, block + j * side * n + i * side, n * item
+                src + i * side * stride + j * side * item, stride,
+                <word *> (into + j * side * pitch) + i * side, pitch,
             )
 
 
-cdef inline void square(const char *src, Py_ssize_t stride, word *dst, Py_ssize_t dst_stride) noexcept nogil:
+cdef inline void square(const char *src, Py_ssize_t stride, word *dst, Py_ssize_t pitch) noexcept nogil:
     if word is uint8_t:
-        transpose_1(src, stride, <char *> dst, dst_stride)
+        transpose_1(src, stride, <char *> dst, pitch)
     elif word is loose16:
-        transpose_2(src, stride, <char *> dst, dst_stride)
+        transpose_2(src, stride, <char *> dst, pitch)
     elif word is loose32:
-        transpose_4(src, stride, <char *> dst, dst_stride)
+        transpose_4(src, stride, <char *> dst, pitch)
     elif word is loose64:
-        transpose_8(src, stride, <char *> dst, dst_stride)
+        transpose_8(src, stride, <char *> dst, pitch)
     else:
         dst[0] = (<const word *> src)[0]
 
@@ -163,34 +169,42 @@ cdef inline void square(const char *src, Py_ssize_t stride, word *dst, Py_ssize_
 # ---------------------------------------------------------------- tiles
 
 cdef inline void load_words(
-    const char *src, Py_ssize_t stride, Py_ssize_t row_stride, Py_ssize_t n, Py_ssize_t rows, word *block
+    const char *src, Py_ssize_t stride, Py_ssize_t row_stride, Py_ssize_t n, Py_ssize_t rows, word *block,
+    Py_ssize_t pitch,
 ) noexcept nogil:
-    """Row-major into `block`: `rows` rows of `n` items. The memory's own fast axis is walked innermost."""
+    """`rows` rows of `n` items into `block`, whose rows begin `pitch` bytes one after the other.
+
+    The memory's own fast axis is walked innermost.
+    """
     cdef Py_ssize_t i, j
     cdef Py_ssize_t item = sizeof(word)
     cdef bint crosswise = row_stride == item and rows > 1
+    cdef char *into = <char *> block
     if crosswise and rows == 3 and stride == 3 * item:
-        part_three(<const word *> src, block, n)
+        part_three(<const word *> src, block, <word *> (into + pitch), <word *> (into + 2 * pitch), n)
     elif crosswise and rows == 4 and stride == 4 * item:
-        part_four(<const word *> src, block, n)
-    elif crosswise and n == 3:
+        part_four(
+            <const word *> src, block, <word *> (into + pitch), <word *> (into + 2 * pitch),
+            <word *> (into + 3 * pitch), n,
+        )
+    elif crosswise and n == 3 and pitch == 3 * item:
         join_three(
             <const word *> src, <const word *> (src + stride), <const word *> (src + 2 * stride), block, rows,
         )
-    elif crosswise and n == 4:
+    elif crosswise and n == 4 and pitch == 4 * item:
         join_four(
             <const word *> src, <const word *> (src + stride), <const word *> (src + 2 * stride),
             <const word *> (src + 3 * stride), block, rows,
         )
     elif crosswise and n >= NARROW:
-        load_columns(src, stride, n, rows, block)
+        load_columns(src, stride, n, rows, block, pitch)
     elif rows >= NARROW and n >= NARROW and magnitude(row_stride) < magnitude(stride):
         for i in range(n):
             for j in range(rows):
-                block[j * n + i] = (<const word *> (src + i * stride + j * row_stride))[0]
+                (<word *> (into + j * pitch))[i] = (<const word *> (src + i * stride + j * row_stride))[0]
     else:
         for j in range(rows):
-            load_row(src + j * row_stride, stride, n, block + j * n)
+            load_row(src + j * row_stride, stride, n, <word *> (into + j * pitch))
 
 
 cdef inline void store_words(

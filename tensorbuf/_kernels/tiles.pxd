@@ -36,18 +36,26 @@ cdef inline void load(
     if operand.swapped and rows == 1 and stride == operand.item:
         swap(operand.item, data, block, n)
         return
-    if operand.item == 1:
-        load_words(data, stride, row_stride, n, rows, <uint8_t *> block)
-    elif operand.item == 2:
-        load_words(data, stride, row_stride, n, rows, <loose16 *> block)
-    elif operand.item == 4:
-        load_words(data, stride, row_stride, n, rows, <loose32 *> block)
-    elif operand.item == 8:
-        load_words(data, stride, row_stride, n, rows, <loose64 *> block)
-    else:
-        load_words(data, stride, row_stride, n, rows, <loose128 *> block)
+    load_apart(operand, data, stride, row_stride, n, rows, block, n * operand.item)
     if operand.swapped:
         swap(operand.item, block, block, n * rows)
+
+
+cdef inline void load_apart(
+    const Operand *operand, const char *data, Py_ssize_t stride, Py_ssize_t row_stride, Py_ssize_t n, Py_ssize_t rows,
+    char *block, Py_ssize_t pitch,
+) noexcept nogil:
+    """The items as they are, in rows that begin `pitch` bytes one after the other."""
+    if operand.item == 1:
+        load_words(data, stride, row_stride, n, rows, <uint8_t *> block, pitch)
+    elif operand.item == 2:
+        load_words(data, stride, row_stride, n, rows, <loose16 *> block, pitch)
+    elif operand.item == 4:
+        load_words(data, stride, row_stride, n, rows, <loose32 *> block, pitch)
+    elif operand.item == 8:
+        load_words(data, stride, row_stride, n, rows, <loose64 *> block, pitch)
+    else:
+        load_words(data, stride, row_stride, n, rows, <loose128 *> block, pitch)
 
 
 cdef inline void store(
@@ -182,10 +190,17 @@ cdef inline void move_tile(
     cdef Py_ssize_t source_rows = source.strides[tile.second] if tile.second >= 0 else 0
     cdef Py_ssize_t target_rows = target.strides[tile.second] if tile.second >= 0 else 0
     cdef char *block = blocks.source
-    if tile.direct and not tile.by_row and not plan.staged:
-        load(
-            source, source.data + corner[0], source.strides[tile.inner], source_rows, n, rows, target.data + corner[1]
-        )
+    if tile.direct and not plan.staged and not (tile.by_row and source.swapped):
+        if tile.by_row:
+            load_apart(
+                source, source.data + corner[0], source.strides[tile.inner], source_rows, n, rows,
+                target.data + corner[1], target_rows,
+            )
+        else:
+            load(
+                source, source.data + corner[0], source.strides[tile.inner], source_rows, n, rows,
+                target.data + corner[1],
+            )
         return
     if plan.staged or target.swapped or not lies_as_block(source, source.strides[tile.inner], source_rows, n, rows):
         load(source, source.data + corner[0], source.strides[tile.inner], source_rows, n, rows, block)
