@@ -129,22 +129,38 @@ static inline ptrdiff_t hot_int32_int8(const int32_t *src, int8_t *dst, ptrdiff_
 
 #if defined(__AVX2__) && defined(__F16C__)
 
-/* NaN is made canonical before or after; the instruction would keep its payload. */
+/* The instructions keep a NaN's payload, so NaN is made canonical; but only where four vectors have one among them, which is seldom. */
 static inline __m256 hot_canonical(__m256 x) {
     __m256 quiet = _mm256_castsi256_ps(_mm256_set1_epi32(0x7FC00000));
     return _mm256_blendv_ps(quiet, x, _mm256_cmp_ps(x, x, _CMP_ORD_Q));
 }
+static inline void hot_canonical_four(__m256 x[4]) {
+    __m256 nan = _mm256_or_ps(_mm256_cmp_ps(x[0], x[1], _CMP_UNORD_Q), _mm256_cmp_ps(x[2], x[3], _CMP_UNORD_Q));
+    int k;
+    if (_mm256_movemask_ps(nan))
+        for (k = 0; k < 4; k++) x[k] = hot_canonical(x[k]);
+}
 static inline ptrdiff_t hot_float_half(const float *src, uint16_t *dst, ptrdiff_t n) {
     ptrdiff_t i;
-    for (i = 0; i + 8 <= n; i += 8)
-        _mm_storeu_si128((__m128i *)(dst + i), _mm256_cvtps_ph(hot_canonical(_mm256_loadu_ps(src + i)),
-                                                              _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    int k;
+    for (i = 0; i + 32 <= n; i += 32) {
+        __m256 x[4];
+        for (k = 0; k < 4; k++) x[k] = _mm256_loadu_ps(src + i + 8 * k);
+        hot_canonical_four(x);
+        for (k = 0; k < 4; k++)
+            _mm_storeu_si128((__m128i *)(dst + i + 8 * k), _mm256_cvtps_ph(x[k], _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    }
     return i;
 }
 static inline ptrdiff_t hot_half_float(const uint16_t *src, float *dst, ptrdiff_t n) {
     ptrdiff_t i;
-    for (i = 0; i + 8 <= n; i += 8)
-        _mm256_storeu_ps(dst + i, hot_canonical(_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(src + i)))));
+    int k;
+    for (i = 0; i + 32 <= n; i += 32) {
+        __m256 x[4];
+        for (k = 0; k < 4; k++) x[k] = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(src + i + 8 * k)));
+        hot_canonical_four(x);
+        for (k = 0; k < 4; k++) _mm256_storeu_ps(dst + i + 8 * k, x[k]);
+    }
     return i;
 }
 
