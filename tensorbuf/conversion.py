@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from typing import Any
 
@@ -233,7 +234,9 @@ def convert(
             done = pipeline.quick(x, dtype, out)
             if done is not None:
                 return done
-        recent = _recent(dtype, overflow, rounding, nan)
+        # Decimal(2) is equal to 2, but no real number.
+        choice = dtype, overflow, rounding, nan, type(nan)
+        recent = _recent(choice)
         done = recent.repeat(x, out)
         if done is not None:
             return done
@@ -241,6 +244,7 @@ def convert(
         wanted = numeric_dtype(dtype)
         if isinstance(dtype, _REMEMBERED) and wanted not in _COMPLEX_PARTS:
             pipeline.remember(dtype, wanted)
+        _admit(choice, recent)
         return _convert_kind(x, wanted, out, rule, WRAP if overflow == "wrap" else SATURATE, recent=recent)
     except BaseException as error:
         # What `releasing` does, but at no cost to a small array's conversion.
@@ -325,16 +329,20 @@ _recents: dict[tuple[Any, ...], pipeline.Recent] = {}
 _MOST_RECENTS = 16
 
 
-def _recent(*choice: Any) -> pipeline.Recent:
+def _recent(choice: tuple[Any, ...]) -> pipeline.Recent:
     """The last runs with these arguments."""
     try:
         return _recents[choice]
-    except KeyError:
-        if len(_recents) >= _MOST_RECENTS:
-            _recents.clear()
-        return _recents.setdefault(choice, pipeline.Recent())
-    except (TypeError, ValueError):  # unhashable, or an array that is equal to nothing
+    except (KeyError, TypeError, ValueError):  # unhashable, or an array that is equal to nothing
         return pipeline.Recent()
+
+
+def _admit(choice: tuple[Any, ...], recent: pipeline.Recent) -> None:
+    """Find `recent` by these arguments from now on: checked ones, for what they are is kept alive."""
+    if len(_recents) >= _MOST_RECENTS:
+        _recents.clear()
+    with contextlib.suppress(TypeError):
+        _recents[choice] = recent
 
 
 def _convert_kind(
@@ -361,7 +369,7 @@ def _convert_kind(
     else:
         prepared = _checked(memory, into, rule, mode)
         if prepared is not None and recent is not None and type(x) is np.ndarray:
-            recent.keep(prepared, memory, into)
+            recent.keep(prepared, memory, into, dtype)
     return source.like(x, into) if out is None else written(out, into)
 
 

@@ -207,17 +207,19 @@ def numeric_dtype(dtype: DTypeLike) -> np.dtype[Any]:
 
 def _read(dtype: DTypeLike) -> tuple[np.dtype[Any], np.dtype[Any]]:
     try:
-        found = _remembered(dtype)
-    except TypeError:  # unhashable, so no dtype-like
-        found = None
-    if found is None:
-        raise TypeError(f"{shown(dtype)} is no dtype of this package; take one of {', '.join(_NUMPY_DTYPES)}")
-    return found
+        return _remembered(dtype)
+    except TypeError:  # unhashable ones too
+        known = ", ".join(_NUMPY_DTYPES)
+        raise TypeError(f"{shown(dtype)} is no dtype of this package; take one of {known}") from None
 
 
 @functools.lru_cache(maxsize=512)
-def _remembered(dtype: DTypeLike) -> tuple[np.dtype[Any], np.dtype[Any]] | None:
-    """A dtype-like as it is and in native byte order; remembered, since reading one is slower than a small job."""
+def _remembered(dtype: DTypeLike) -> tuple[np.dtype[Any], np.dtype[Any]]:
+    """A dtype-like as it is and in native byte order; remembered, since reading one is slower than a small job.
+
+    TypeError for anything else, which so is not kept alive. Dtypes that are equal are found as one, so what tells them
+    apart, metadata and C's two names for one type, is left out.
+    """
     if isinstance(dtype, np.dtype):
         found: np.dtype[Any] | None = dtype
     elif isinstance(dtype, DataType):
@@ -228,8 +230,11 @@ def _remembered(dtype: DTypeLike) -> tuple[np.dtype[Any], np.dtype[Any]] | None:
         found = _read_type(dtype)
     else:
         found = _read_foreign(dtype)
-    native = None if found is None else found.newbyteorder("=")
-    return None if found is None or native not in _MEMBERS else (found, native)
+    member = None if found is None else _MEMBERS.get(found.newbyteorder("="))
+    if found is None or member is None:
+        raise TypeError
+    native = member.numpy_dtype
+    return (native if found.isnative else native.newbyteorder()), native
 
 
 def _read_name(name: str) -> np.dtype[Any] | None:

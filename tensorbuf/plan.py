@@ -121,7 +121,7 @@ class Plan:
 
     def _keep(self, run: pipeline.Prepared, memory: Array, into: Array) -> None:
         if self.rule.overflow != "raise":
-            self.recent.keep(run, memory, into)
+            self.recent.keep(run, memory, into, self.dtype)
 
     def _move(self, memory: Array, moved: Array, into: Array) -> None:
         """Without arithmetic: `convert`, and the layout."""

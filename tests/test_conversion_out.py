@@ -1,6 +1,9 @@
 """`out`, and what bad arguments get: the right error, a sentence with the values, and nothing written."""
 
 import array as array_module
+import gc
+import weakref
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -140,6 +143,13 @@ def test_nan_of_another_kind(source, nan):
         convert(source, "int16", nan=nan)
 
 
+@pytest.mark.parametrize("nan", [Decimal(2), 2 + 0j, np.complex64(2)])
+def test_nan_of_another_kind_that_is_equal_to_one_seen_before(source, nan):
+    assert convert(source, "int16", nan=2).shape == source.shape
+    with pytest.raises(TypeError, match="nan"):
+        convert(source, "int16", nan=nan)
+
+
 @pytest.mark.parametrize("nan", [np.float32(2.5), np.int8(2), np.float64(2.9), True, np.uint64(2)])
 def test_nan_may_be_a_numpy_scalar(nan):
     source = np.array([np.nan, 5.0])
@@ -255,3 +265,42 @@ def test_sparse_arrays_are_read_only():
     with pytest.raises(ReadOnlyError, match="read-only"):
         convert([1, 2, 3], "int16", out=out)
     assert out.to_dense().tolist() == [5, 0, 0]
+
+
+# Equal to int64 or float64, but not the dtype that a name gives.
+OTHER_DTYPES = [np.dtype("q" if np.dtype("l").itemsize == 8 else "l"), np.dtype("f8", metadata={"unit": "m"})]
+
+
+@pytest.mark.parametrize("dtype", OTHER_DTYPES)
+def test_results_have_the_usual_dtype_whatever_the_out_before_had(source, dtype):
+    plan = Converter(dtype.name, scale=2)
+    out = np.empty(source.shape, dtype)
+    convert(source, dtype.name, out=out, rounding="floor")
+    plan(source, out=out)
+    for got in (convert(source, dtype.name, rounding="floor"), plan(source)):
+        assert got.dtype.char == np.dtype(dtype.name).char
+        assert got.dtype.metadata is None
+
+
+@pytest.mark.parametrize("dtype", OTHER_DTYPES)
+def test_results_have_the_usual_dtype_however_it_was_named(source, dtype):
+    for named in (dtype, np.dtype(dtype.name), dtype.newbyteorder()):
+        got = convert(source, named)
+        assert got.dtype.isnative
+        assert got.dtype.char == np.dtype(dtype.name).char
+        assert got.dtype.metadata is None
+
+
+class Anything:
+    pass
+
+
+@pytest.mark.parametrize("name", ["dtype", "overflow", "rounding", "nan"])
+def test_a_wrong_argument_is_not_kept_alive(source, name):
+    wrong = Anything()
+    gone = weakref.ref(wrong)
+    with pytest.raises((TypeError, ValueError)):
+        convert(source, **{"dtype": "int16", name: wrong})
+    del wrong
+    gc.collect()
+    assert gone() is None

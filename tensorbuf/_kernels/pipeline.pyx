@@ -447,15 +447,21 @@ cdef class Recent:
     def __cinit__(self):
         self._made = []
 
-    def keep(self, Prepared prepared not None, cnp.ndarray source not None, cnp.ndarray target not None):
-        """Remember a run: what the arrays were that it was made for."""
+    def keep(
+        self, Prepared prepared not None, cnp.ndarray source not None, cnp.ndarray target not None,
+        cnp.dtype dtype not None,
+    ):
+        """Remember a run: what the arrays were that it was made for, and the dtype that new memory has.
+
+        The target's own dtype may carry metadata, or be C's other name for the type.
+        """
         cdef _Made made
         if prepared.size == 0 or max(cnp.PyArray_NDIM(source), cnp.PyArray_NDIM(target)) > MOST_OUTLINED:
             return
         made = _Made.__new__(_Made)
         made.prepared = prepared
-        made.dtype = target.dtype
-        made.contiguous = cnp.PyArray_IS_C_CONTIGUOUS(target) and made.dtype.isnative
+        made.dtype = dtype
+        made.contiguous = cnp.PyArray_IS_C_CONTIGUOUS(target) and cnp.PyArray_ISNOTSWAPPED(target)
         _outline(source, &made.source)
         _outline(target, &made.target)
         self._made = [made, *self._made[:MOST_MADE - 1]]
