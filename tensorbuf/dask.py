@@ -76,8 +76,8 @@ def _by_chunk(dask_array: Any, array: Any, converter: Converter) -> Any:
 
 
 def _convert_chunk(chunk: Any, converter: Converter) -> Any:
-    # A chunk of rank 0 may be a scalar of numpy.
-    values = np.asarray(chunk)
+    # A chunk of rank 0 may be a scalar of numpy; a masked array stays one, of which the plan refuses masked elements.
+    values = np.asanyarray(chunk)
     try:
         return converter(values)
     except ConversionError as error:

@@ -50,7 +50,7 @@ def input_converter(details: TensorDetails) -> Converter:
     ValueError
         If some but not all scales are 0, one is not finite, or a zero point is none of the tensor's type.
     ShapeError
-        If there are several scales and another number of zero points.
+        If there are several scales, and zero points that are neither one nor as many.
 
     Notes
     -----

@@ -51,8 +51,8 @@ def convert(dataset: Any, converter: Converter, columns: str | Iterable[str] | N
 
     Notes
     -----
-    What the plan refuses, and a null in a column of integers or booleans, is an error when the dataset is executed: the
-    cause of Ray's ``UserCodeException``, in a sentence that names the column.
+    What the plan refuses, and a null in a column of integers, booleans or arrays, is an error when the dataset is
+    executed: a ``RayTaskError``, whose text has the error and its sentence, which names the column.
 
     Examples
     --------
@@ -112,16 +112,25 @@ def _check_names(names: list[str], known: list[str]) -> None:
 
 
 def _holds_numbers(column: Any, values: Array) -> bool:
+    """Whether it is to be converted. Nulls do not count, so that the blocks of a column are all of one kind."""
+    types = _types()
+    if types.is_boolean(column.type):
+        # Of objects, where there are nulls.
+        return True
     if values.dtype == object:
-        return all(isinstance(row, np.ndarray) and row.dtype in CODES for row in values)
-    return values.dtype in CODES and column.null_count < len(column)
+        rows = [row for row in values if row is not None]
+        return bool(rows) and all(isinstance(row, np.ndarray) and row.dtype in CODES for row in rows)
+    return values.dtype in CODES and not types.is_null(column.type)
 
 
 def _refuse_nulls(column: Any) -> None:
     # Ray makes NaNs of them, and with them floats of integers.
-    floats = partner("pyarrow", "tensorbuf.ray", "ray").types.is_floating(column.type)
-    if column.null_count and not floats:
+    if column.null_count and not _types().is_floating(column.type):
         raise ValueError(f"{column.null_count} of {len(column)} values are null; fill them or drop their rows first")
+
+
+def _types() -> Any:
+    return partner("pyarrow", "tensorbuf.ray", "ray").types
 
 
 def _convert_column(values: Array, converter: Converter) -> Array:

@@ -65,6 +65,11 @@ class Address:
         return self.path == "-"
 
     @property
+    def spelled(self) -> str:
+        """What to call it as an input in an error."""
+        return "standard input" if self.is_standard_stream else self.path
+
+    @property
     def format(self) -> Format:
         """The format by the suffix; RAW for one that is not known."""
         suffix = PurePath(self.path).suffix.lower()

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tensorbuf.cli.streams import read_some
+from tensorbuf.doors.whole_file import naming
 from tensorbuf.memory import empty
 
 __all__ = ["ArrayFrames", "Frames", "RawFrames", "cut_off"]
@@ -64,12 +65,15 @@ class RawFrames:
 
     stacked = False
 
-    def __init__(self, file: io.FileIO, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int | None) -> None:
+    def __init__(
+        self, file: io.FileIO, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int | None
+    ) -> None:
         self.shape = shape
         self.dtype = dtype
         self.nbytes = nbytes
         self.left_over = 0
         self._file = file
+        self._file_name = name
 
     def name(self, i: int) -> str:
         return f"frame {i}"
@@ -78,7 +82,7 @@ class RawFrames:
         one = int(np.prod(self.shape, dtype=object)) * self.dtype.itemsize
         memory = empty((one * max(1, _BLOCK_BYTES // one),), np.dtype(np.uint8))
         filled = 0
-        while count := read_some(self._file, memory[filled:]):
+        while count := self._read(memory[filled:]):
             filled += count
             whole = filled - filled % one
             if whole:
@@ -86,6 +90,10 @@ class RawFrames:
                 filled -= whole
                 memory[:filled] = memory[whole : whole + filled]
         self.left_over = filled
+
+    def _read(self, memory: npt.NDArray[np.uint8]) -> int:
+        with naming(self._file_name):
+            return read_some(self._file, memory)
 
 
 class ArrayFrames:

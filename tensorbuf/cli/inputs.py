@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import mmap
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,6 +21,7 @@ from tensorbuf.cli.frames import ArrayFrames, Frames, RawFrames
 from tensorbuf.cli.images import read_image
 from tensorbuf.cli.streams import standard_input
 from tensorbuf.doors import npy, npz, safetensors
+from tensorbuf.doors.whole_file import naming
 from tensorbuf.errors import ShapeError
 from tensorbuf.memory import pinned
 
@@ -51,22 +54,30 @@ def open_frames(
     click.UsageError
         If raw input has no `dtype` or `shape`, or a file of several arrays no member.
     ShapeError, TypeError
-        If a file holds another shape or type than was given.
+        If a file holds another shape or type than was given, or a frame of `shape` is larger than any memory.
     OSError, ValueError
         If the input is missing or cannot be read.
     """
     if address.format is Format.RAW:
         if dtype is None or shape is None:
             raise click.UsageError(f"{address.path} is raw input: --from and --shape must say what one frame is")
+        _check_size(shape, dtype)
         with _open_raw(address) as (file, nbytes):
-            yield RawFrames(file, shape, dtype, nbytes)
+            yield RawFrames(file, address.spelled, shape, dtype, nbytes)
         return
-    array, mapping = _read_array(address)
+    with naming(address.path):
+        array, mapping = _read_array(address)
     if dtype is not None and dtype.newbyteorder("=") != array.dtype.newbyteorder("="):
         raise TypeError(f"{address.path} holds {array.dtype.name}, not {dtype.name} as --from says")
     if shape is not None and shape != array.shape:
         raise ShapeError(f"{address.path} has the shape {array.shape}, not {shape} as --shape says")
     yield ArrayFrames(array, stacked=array.size > 0 and may_split(array.ndim), mapping=mapping)
+
+
+def _check_size(shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    nbytes = math.prod(shape) * dtype.itemsize
+    if nbytes > sys.maxsize:
+        raise ShapeError(f"a frame of shape {shape} of {dtype.name} needs {nbytes} bytes, more than {sys.maxsize}")
 
 
 @contextlib.contextmanager
@@ -90,7 +101,7 @@ def _read_array(address: Address) -> tuple[Array, mmap.mmap | None]:
 
 def _map_array(address: Address) -> tuple[Array, mmap.mmap]:
     with open(address.path, "rb") as file:
-        mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        mapping = npy.map_file(file)
         if address.format is Format.NPY:
             return npy.mapped(file, pinned(mapping)), mapping
     entries = safetensors.entries(address.path)

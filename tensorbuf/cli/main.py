@@ -80,7 +80,8 @@ def run(arguments: list[str]) -> int:
         _report(f"{error.filename}: {error.strerror}; --force replaces it")
         return 1
     except OSError as error:
-        _report(f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror or str(error))
+        # Files have names; what has none is the standard output of click.
+        _report(f"{error.filename or 'standard output'}: {error.strerror}" if error.errno else str(error))
         return 1
     except MemoryError as error:
         _report(f"not enough memory: {error}")

@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from tensorbuf.cli.address import Address, Format
 from tensorbuf.cli.images import encode_image
-from tensorbuf.cli.streams import naming, standard_output, write_all
+from tensorbuf.cli.streams import standard_output, write_all
 from tensorbuf.doors import npy, npz, safetensors
-from tensorbuf.doors.whole_file import whole_file
+from tensorbuf.doors.whole_file import naming, whole_file
 
 __all__ = ["Output", "open_output"]
 
@@ -62,35 +62,32 @@ def open_output(
         If a picture is asked to hold several frames.
     """
     if address.is_standard_stream:
-        with standard_output() as stream:
-            yield RawOutput(stream, "standard output")
+        with standard_output() as stream, naming("standard output"):
+            yield RawOutput(stream)
         return
     with whole_file(address.path, replace=force) as file, contextlib.ExitStack() as stack:
         output: Output
         if address.format is Format.RAW:
-            output = RawOutput(file, address.path)
+            output = RawOutput(file)
         elif address.format is Format.NPY:
-            output = NpyOutput(file, address.path, shape, dtype, stacked=stacked)
+            output = NpyOutput(file, shape, dtype, stacked=stacked)
         elif address.format is Format.IMAGE:
             output = ImageOutput(file, address.path)
         else:
             collected = stack.enter_context(tempfile.TemporaryFile(dir=Path(address.path).parent))
             output = MemberOutput(file, collected, address, shape, dtype, stacked=stacked)
         yield output
-        with naming(address.path):
-            output.finish()
+        output.finish()
 
 
 class RawOutput:
     """The elements and nothing else."""
 
-    def __init__(self, file: BinaryIO, name: str) -> None:
+    def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._name = name
 
     def write(self, block: npt.NDArray[Any]) -> None:
-        with naming(self._name):
-            write_all(self._file, block.reshape(-1).view(np.uint8).data)
+        write_all(self._file, block.reshape(-1).view(np.uint8).data)
 
     def finish(self) -> None:
         self._file.flush()
@@ -99,10 +96,8 @@ class RawOutput:
 class ArrayOutput(RawOutput):
     """The elements of frames that make one array, whose shape is known at the end only."""
 
-    def __init__(
-        self, file: BinaryIO, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], *, stacked: bool
-    ) -> None:
-        super().__init__(file, name)
+    def __init__(self, file: BinaryIO, shape: tuple[int, ...], dtype: np.dtype[Any], *, stacked: bool) -> None:
+        super().__init__(file)
         self._frame = shape
         self._dtype = dtype
         self._stacked = stacked
@@ -120,10 +115,8 @@ class ArrayOutput(RawOutput):
 class NpyOutput(ArrayOutput):
     """A ``.npy`` file: room for the header comes first, the header last."""
 
-    def __init__(
-        self, file: BinaryIO, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], *, stacked: bool
-    ) -> None:
-        super().__init__(file, name, shape, dtype, stacked=stacked)
+    def __init__(self, file: BinaryIO, shape: tuple[int, ...], dtype: np.dtype[Any], *, stacked: bool) -> None:
+        super().__init__(file, shape, dtype, stacked=stacked)
         self._room = len(npy.header((2**63 - 1, *self._frame), self._dtype))
         write_all(file, memoryview(bytes(self._room)))
 
@@ -146,7 +139,7 @@ class MemberOutput(ArrayOutput):
         *,
         stacked: bool,
     ) -> None:
-        super().__init__(collected, address.path, shape, dtype, stacked=stacked)
+        super().__init__(collected, shape, dtype, stacked=stacked)
         self._archive = file
         self._address = address
 

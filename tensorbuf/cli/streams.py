@@ -8,13 +8,14 @@ import os
 import select
 import stat
 import sys
-from collections.abc import Iterator
 from typing import BinaryIO, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["naming", "read_some", "standard_input", "standard_output", "write_all"]
+from tensorbuf.doors.whole_file import naming
+
+__all__ = ["read_some", "standard_input", "standard_output", "write_all"]
 
 
 _PIPE_BYTES = 1 << 20
@@ -46,17 +47,6 @@ def write_all(file: BinaryIO, data: memoryview) -> None:
             select.select([], [file], [])
         else:
             data = data[count:]
-
-
-@contextlib.contextmanager
-def naming(name: str) -> Iterator[None]:
-    """Give an `OSError` of the block the name of the file, which reads and writes do not know."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno is None:
-            raise
-        raise OSError(error.errno, error.strerror, name) from None
 
 
 def _open(descriptor: int, mode: Literal["rb", "wb"]) -> io.FileIO:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from tensorbuf.dtypes import numeric_dtype, read_dtype
 from tensorbuf.memory import empty, native_copy, pinned
 
-__all__ = ["header", "map_array", "mapped", "read_array", "read_header", "read_into", "write"]
+__all__ = ["header", "map_array", "map_file", "mapped", "read_array", "read_header", "read_into", "write"]
 
 _MAGIC = b"\x93NUMPY"
 _ALIGNMENT = 64
@@ -85,9 +85,14 @@ def map_array(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
         As for `read_header`, and if the file is too short.
     """
     with open(path, "rb") as file:
-        if os.fstat(file.fileno()).st_size == 0:
-            raise ValueError("it is no .npy file: it is empty")
-        return mapped(file, pinned(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
+        return mapped(file, pinned(map_file(file)))
+
+
+def map_file(file: IO[bytes]) -> mmap.mmap:
+    """Map all of a file into memory, read-only; ValueError where it is empty, which cannot be mapped."""
+    if os.fstat(file.fileno()).st_size == 0:
+        raise ValueError("it is cut off: it has 0 bytes")
+    return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def mapped(file: IO[bytes], whole: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -11,7 +11,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["whole_file"]
+__all__ = ["naming", "whole_file"]
+
+
+@contextlib.contextmanager
+def naming(name: str | os.PathLike[str]) -> Iterator[None]:
+    """Give an `OSError` of the block that has no name that of the file, which reads, writes and closing do not know."""
+    try:
+        yield
+    except OSError as error:
+        # The number of a descriptor is no name.
+        if error.errno is None or isinstance(error.filename, (str, bytes)):
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(name)) from None
 
 
 @contextlib.contextmanager
@@ -34,13 +46,14 @@ def whole_file(path: str | os.PathLike[str], *, replace: bool) -> Iterator[Binar
     FileExistsError
         If there is a file already and `replace` is False; before anything is written, and again at the end.
     OSError
-        If the folder cannot be written to, the disk is full, `path` is a folder.
+        If the folder cannot be written to, the disk is full, `path` is a folder. An error of the
+        block that names no file, as those of writing do, gets the name `path`.
     """
     given = Path(path)
     if given.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a folder, not a file", os.fspath(path))
     if given.exists() and not given.is_file():
-        with open(given, "wb", buffering=0) as device:
+        with naming(path), open(given, "wb", buffering=0) as device:
             yield device
         return
     target = Path(os.path.realpath(given))
@@ -48,12 +61,13 @@ def whole_file(path: str | os.PathLike[str], *, replace: bool) -> Iterator[Binar
     # Cut, since a name may be as long as the file system allows.
     temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(6)}.part")
     try:
-        with _create(temporary, path) as file:
-            yield file
-        _refuse_existing(target, path, replace)
-        if target.exists():
-            shutil.copymode(target, temporary)
-        temporary.replace(target)
+        with naming(path):
+            with _create(temporary, path) as file:
+                yield file
+            _refuse_existing(target, path, replace)
+            if target.exists():
+                shutil.copymode(target, temporary)
+            temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

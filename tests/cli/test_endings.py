@@ -144,13 +144,28 @@ if sys.platform == "linux":
         assert done.returncode == 1
         assert done.stderr == b"tensorbuf: standard output: No space left on device\n"
 
-    def test_a_file_that_may_not_grow(tmp_path):
-        script = f'ulimit -f 1; "$0" -m tensorbuf convert - {tmp_path}/out.npy {" ".join(FRAME)}'
+    @pytest.mark.parametrize("words", [["--help"], ["info", "a.npy"], ["view", "a.npy"]])
+    def test_answers_onto_a_full_disk(tmp_path, words):
+        np.save(tmp_path / "a.npy", np.zeros(3))
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(
+                [*COMMAND, *words], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False, cwd=tmp_path
+            )
+        assert (done.returncode, done.stderr) == (1, b"tensorbuf: standard output: No space left on device\n")
+
+    def test_an_input_that_fails_while_it_is_read():
+        line = fail(1, "convert", "/proc/self/mem", "-", *FRAME)
+        assert line == "tensorbuf: /proc/self/mem: Input/output error\n"
+
+    @pytest.mark.parametrize("name", ["out.npy", "out.npz", "out.safetensors", "out.raw"])
+    @pytest.mark.parametrize("nbytes", [500_000, 1000])
+    def test_a_file_that_may_not_grow(tmp_path, name, nbytes):
+        script = f'ulimit -f 1; "$0" -m tensorbuf convert - {tmp_path}/{name} {" ".join(FRAME)}'
         done = subprocess.run(
-            ["bash", "-c", script, sys.executable], input=bytes(500_000), capture_output=True, timeout=60, check=False
+            ["bash", "-c", script, sys.executable], input=bytes(nbytes), capture_output=True, timeout=60, check=False
         )
         assert done.returncode == 1
-        assert done.stderr == f"tensorbuf: {tmp_path}/out.npy: File too large\n".encode()
+        assert done.stderr == f"tensorbuf: {tmp_path}/{name}: File too large\n".encode()
         assert os.listdir(tmp_path) == []
 
     @pytest.mark.release
@@ -159,4 +174,6 @@ if sys.platform == "linux":
         shape = ",".join(["100000"] * 3)
         line = fail(1, "convert", "-", "-", "--from", "uint8", "--to", "uint8", "--shape", shape, data=b"1")
         assert "memory" in line
-        fail(1, "convert", "-", "-", "--from", "uint8", "--to", "uint8", "--shape", f"{shape},{shape}", data=b"1")
+        for words in (["convert", "-", "-", "--to", "uint8"], ["info", "-"]):
+            line = fail(1, *words, "--from", "uint8", "--shape", f"{shape},{shape}", data=b"1")
+            assert f"needs {10**30} bytes, more than " in line

@@ -1,6 +1,7 @@
 """A file appears whole or not at all."""
 
 import contextlib
+import errno
 import os
 import stat
 from pathlib import Path
@@ -30,6 +31,17 @@ def test_the_file_appears_at_the_end(tmp_path: Path) -> None:
 def test_nothing_is_left_after_a_failure(tmp_path: Path, failure: BaseException) -> None:
     with pytest.raises(type(failure)):
         write(tmp_path / "out.bin", b"abc", failure=failure)
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_error_without_a_name_gets_that_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "out.bin"
+    with pytest.raises(OSError, match="full") as caught:
+        write(path, b"abc", failure=OSError(errno.ENOSPC, "full"))
+    assert caught.value.filename == str(path)
+    with pytest.raises(FileNotFoundError) as found:
+        write(path, b"abc", failure=FileNotFoundError(errno.ENOENT, "gone", "other.bin"))
+    assert found.value.filename == "other.bin"
     assert os.listdir(tmp_path) == []
 
 

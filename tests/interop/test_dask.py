@@ -100,6 +100,14 @@ def test_rank_0_and_empty_arrays():
     assert same(tensorbuf.dask.convert(da.zeros((0, 3), chunks=3), Converter("int8")), np.zeros((0, 3), "int8"))
 
 
+def test_masked_elements_are_refused():
+    values = da.from_array(np.arange(4.0), 2)
+    plan = Converter("uint8")
+    assert tensorbuf.dask.convert(da.ma.masked_array(values, [False] * 4), plan).compute().tolist() == [0, 1, 2, 3]
+    with pytest.raises(ValueError, match="masked"):
+        tensorbuf.dask.convert(da.ma.masked_greater(values, 2), plan).compute()
+
+
 def test_names_are_those_of_the_values():
     again = Converter.normalize(MEAN, STD, layout="NHWC->NCHW")
     before = tokenize(NORMALIZE, ensure_deterministic=True)

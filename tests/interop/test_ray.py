@@ -105,6 +105,18 @@ def test_columns_of_numbers_are_found():
     assert [row.tolist() for row in rows_of(dataset, "image")] == [[1, 2]] * 3
 
 
+@pytest.mark.parametrize("columns", [None, "x"])
+def test_a_block_of_nulls_is_of_its_column_s_kind(columns):
+    blocks = [
+        pa.table({"x": pa.array([None, value], pa.float32())}).slice(0, length) for value, length in ((1, 1), (2, 2))
+    ]
+    dataset = tensorbuf.ray.convert(ray.data.from_arrow(blocks), Converter("uint8", nan=7), columns)
+    assert [table["x"].to_pylist() for table in ray.get(dataset.to_arrow_refs())] == [[7], [7, 2]]
+    nulls = ray.data.from_arrow(pa.table({"x": pa.array([None, None], pa.int64())}))
+    with pytest.raises(RayTaskError, match="ValueError: column 'x': 2 of 2 values are null"):
+        tensorbuf.ray.convert(nulls, HALF, columns).take_all()
+
+
 @pytest.mark.parametrize("columns", ["x", ["x"], ("x", "x"), {"x": 0}])
 def test_one_column(columns):
     dataset = ray.data.from_items([{"x": 1, "label": 1}])
@@ -161,6 +173,8 @@ def test_what_is_refused_at_once():
     [
         ([{"x": 1}], HALF, "y", "KeyError: \"there is no column 'y', only 'x'\""),
         ([{"x": 1}, {"x": None}], HALF, None, "ValueError: column 'x': 1 of 2 values are null"),
+        ([{"x": True}, {"x": None}], HALF, None, "ValueError: column 'x': 1 of 2 values are null"),
+        ([{"x": [1, 2]}, {"x": None}], HALF, None, "ValueError: column 'x': 1 of 2 values are null"),
         ([{"x": "a"}], HALF, "x", "TypeError: column 'x' of type string holds neither numbers nor arrays of numbers"),
         (
             [{"x": 100}, {"x": 300}],
