@@ -21,7 +21,7 @@ from tensorbuf._kernels.types cimport (
     MOST_PARAMETERS, MULTIPLY, NEAREST, NORMALIZE, NORMALIZE_BY_RECIPROCALS, OF_DOUBLE, OF_FLOAT, PROGRAMS, QUANTIZE,
     QUANTIZE_BY_RECIPROCALS,
     SATURATE, SUBTRACT, TO_INT8, TO_UINT8, TRUNCATE, UINT8, UINT16, UINT32, UINT64, Arithmetics, Bounds, Convert,
-    Kernels, Scan, Span,
+    Kernels, Scan, Span, point,
 )
 
 cnp.import_array()
@@ -566,9 +566,9 @@ def quick(x, dtype, out):
         target = out
     else:
         return None
-    size = values.shape[0] = result.shape[0] = cnp.PyArray_SIZE(source)
-    values.data = <char *> cnp.PyArray_DATA(source)
-    result.data = <char *> cnp.PyArray_DATA(target)
+    size = cnp.PyArray_SIZE(source)
+    point(&values, <char *> cnp.PyArray_DATA(source), size)
+    point(&result, <char *> cnp.PyArray_DATA(target), size)
     if size >= WITHOUT_GIL:
         with nogil:
             saved = environment_enter()

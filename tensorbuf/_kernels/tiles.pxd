@@ -13,7 +13,7 @@ from tensorbuf._kernels.blocks cimport (
 from tensorbuf._kernels.geometry cimport (
     MOST_AXES, PATTERN, Blocks, Operand, Plan, Step, Tile, has_pattern, place,
 )
-from tensorbuf._kernels.types cimport MOST_PARAMETERS, Span
+from tensorbuf._kernels.types cimport MOST_PARAMETERS, Span, point
 
 cdef extern from "environment.h":
     ctypedef struct environment:
@@ -148,14 +148,12 @@ cdef inline void run_step(
     const Step *step, char *values, char *result, const Blocks *blocks, Py_ssize_t n, Py_ssize_t period
 ) noexcept nogil:
     cdef Span src, dst, parameters
-    src.data = values
-    dst.data = result
-    src.shape[0] = dst.shape[0] = n
+    point(&src, values, n)
+    point(&dst, result, n)
     if step.convert != NULL:
         step.convert(src, dst, n, step.nan)
         return
-    parameters.data = blocks.parameter[step.parameter]
-    parameters.shape[0] = MOST_PARAMETERS - step.parameter
+    point(&parameters, blocks.parameter[step.parameter], MOST_PARAMETERS - step.parameter)
     parameters.shape[1] = period
     parameters.strides[0] = PATTERN
     step.program(src, dst, parameters, n)
@@ -176,8 +174,7 @@ cdef inline Py_ssize_t run_steps(
         values = result
     if plan.scan == NULL:
         return n
-    scanned.data = values
-    scanned.shape[0] = n
+    point(&scanned, values, n)
     return plan.scan(scanned, n, &plan.bounds)
 
 

@@ -124,9 +124,18 @@ ctypedef fused target:
 # every `shape`.
 cdef extern from *:
     ctypedef struct Span "__Pyx_memviewslice":
+        void *memview
         char *data
         Py_ssize_t shape[8]
         Py_ssize_t strides[8]
+
+
+cdef inline void point(Span *span, char *data, Py_ssize_t n) noexcept nogil:
+    """At `n` items. There is no memoryview object; builds that check whether it is None must not meet a leftover."""
+    span.memview = NULL
+    span.data = data
+    span.shape[0] = n
+
 
 cdef struct Bounds:
     # The least and the largest source value that fit, both inclusive; of the three forms each source type reads its
