@@ -32,8 +32,8 @@ class Converter:
     dtype : dtype-like
         Of the result: one of the seventeen numeric types, none of the complex ones if there is arithmetic.
     scale, offset : real number or rank-1 sequence, optional
-        Any value, or one a channel. None skips the operation (so a -0.0 stays); with neither the plan is `convert`
-        and the layout.
+        One value, or one a channel; infinities and NaN too. None skips the operation (so a -0.0 stays); with neither
+        the plan is `convert` and the layout.
     layout : str, optional
         The order of the axes before and after, ``"HWC->CHW"`` or any permutation of distinct letters. The channels
         are on the axis ``C``, without a layout on the last one.
@@ -55,7 +55,8 @@ class Converter:
     Arithmetic is float32, or float64 where the source or the target is float64, int32, uint32, int64 or uint64.
     Parameters are rounded once to that type, and each operation is one IEEE operation, rounded to the nearest. Results
     have the bits of numpy's step by step, on every machine: no contraction of two operations into one is allowed, and
-    a quicker way, such as a reciprocal for a division, is taken only where all results it can give have been compared.
+    a quicker way, such as a reciprocal for a division, is taken only where every result that could differ has been
+    compared.
 
     Examples
     --------
@@ -116,8 +117,10 @@ class Converter:
 
         Raises
         ------
-        TypeError, ValueError, ShapeError
-            As for the class; ValueError if a divisor is 0, or a parameter not finite.
+        TypeError, ShapeError
+            As for the class.
+        ValueError
+            If `layout` is none that is known, a divisor is 0, or a parameter is not finite.
 
         Examples
         --------
@@ -218,7 +221,9 @@ class Converter:
         Raises
         ------
         TypeError, ShapeError
-            As for the class; ValueError if a scale is not finite, or a zero point not whole.
+            As for the class.
+        ValueError
+            If a scale is not finite, or a zero point not whole.
 
         Examples
         --------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -47,7 +48,16 @@ def collate_fn(batch: Sequence[Any]) -> Any:
             [3, 4]]), 'y': tensor([0, 1])}
     """
     collating = partner("torch.utils.data._utils.collate", "tensorbuf.torch", "torch")
-    return collating.collate(batch, collate_fn_map={Exports: _collate_arrays, **collating.default_collate_fn_map})
+    tensor = partner("torch", "tensorbuf.torch", "torch").Tensor
+    default = collating.default_collate_fn_map
+    # The first element decides which function takes the batch, so a tensor's has to expect arrays behind it.
+    tensors = functools.partial(_collate_tensors, default=default[tensor])
+    return collating.collate(batch, collate_fn_map={Exports: _collate_arrays, **default, tensor: tensors})
+
+
+def _collate_tensors(batch: Sequence[Any], *, collate_fn_map: dict[Any, Any], default: Any) -> Any:
+    collate = _collate_arrays if any(isinstance(x, Exports) for x in batch) else default
+    return collate(batch, collate_fn_map=collate_fn_map)
 
 
 def _collate_arrays(batch: Sequence[Any], *, collate_fn_map: dict[Any, Any]) -> Any:

@@ -64,15 +64,15 @@ def convert(
         tensorbuf convert - film.npy --from uint8 --shape 1080,1920,3 --to float16 --scale 0.00392
     """
     request = Request(layout=layout and layout.replace(":", "->"), **options)
-    request.converter(batched=False)
+    converter = request.converter(batched=False)
     is_picture = target.format is Format.IMAGE
     if is_picture and request.to not in PICTURE_TYPES:
         raise click.UsageError(
             f"{target.path} is a picture, of {', '.join(map(str, PICTURE_TYPES))}, not of {request.to}"
         )
     with open_frames(source, dtype, shape, lambda rank: not is_picture and request.splits(rank)) as frames:
-        if not frames.stacked:
-            request.check_shape(frames.shape)
+        # In the words of who gave the shape, before blocks of frames add an axis.
+        converter._plan.check(frames.dtype, frames.given)
         count = _convert_frames(frames, request.converter(batched=not frames.stacked), target, force)
         if frames.left_over:
             raise ValueError(cut_off(frames, count))
@@ -80,7 +80,7 @@ def convert(
 
 def _convert_frames(frames: Frames, converter: Converter, target: Address, force: bool) -> int:
     """Convert and write every frame; returns how many there were."""
-    # No frames at all already show the result's shape and type, and whether the frames suit the Converter.
+    # No frames at all already show the result's shape and type.
     result = converter(np.empty((0, *frames.shape), frames.dtype))
     memory, count = result, 0
     with (

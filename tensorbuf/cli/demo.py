@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.resources
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,6 +86,8 @@ def demo(folder: Path) -> None:
     with importlib.resources.as_file(importlib.resources.files("tensorbuf") / "samples" / "astronaut.jpg") as path:
         photograph = read_image(str(path))
     journey = travel(photograph)
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, "is a file, not a folder", str(folder))
     folder.mkdir(parents=True, exist_ok=True)
     click.echo(_table(journey))
     click.echo(_errors(journey))

@@ -29,6 +29,8 @@ class Frames(Protocol):
 
     Attributes
     ----------
+    given : tuple of int
+        The shape that the user knows: of the whole array, or of one raw frame.
     shape : tuple of int
         The shape of one frame.
     dtype : numpy.dtype
@@ -42,6 +44,7 @@ class Frames(Protocol):
         After the last block: the bytes of a last frame that was cut off.
     """
 
+    given: tuple[int, ...]
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     nbytes: int | None
@@ -68,7 +71,7 @@ class RawFrames:
     def __init__(
         self, file: io.FileIO, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int | None
     ) -> None:
-        self.shape = shape
+        self.given = self.shape = shape
         self.dtype = dtype
         self.nbytes = nbytes
         self.left_over = 0
@@ -106,6 +109,7 @@ class ArrayFrames:
     left_over = 0
 
     def __init__(self, array: npt.NDArray[Any], *, stacked: bool, mapping: mmap.mmap | None = None) -> None:
+        self.given: tuple[int, ...] = array.shape
         self.shape = cast("tuple[int, ...]", array.shape[1:] if stacked else array.shape)
         self.dtype = array.dtype
         self.nbytes: int | None = array.nbytes

@@ -10,7 +10,6 @@ import click
 import numpy as np
 
 from tensorbuf.converter import Converter
-from tensorbuf.errors import ShapeError
 from tensorbuf.rule import UNSET
 
 __all__ = ["Request"]
@@ -75,11 +74,6 @@ class Request:
             return rank > 1 or (rank == 1 and channels <= 1)
         before, _, after = self.layout.partition("->")
         return rank == len(before) and before[0] == after[0] != "C"
-
-    def check_shape(self, shape: tuple[int, ...]) -> None:
-        """Refuse a shape that the layout has not the axes of, as `ShapeError`."""
-        if self.layout is not None and 2 * len(shape) + len("->") != len(self.layout):
-            raise ShapeError(f"the layout {self.layout} is not that of an array of shape {shape}")
 
     def converter(self, *, batched: bool) -> Converter:
         """The Converter of one array, or with `batched` of several stacked on a new first axis.

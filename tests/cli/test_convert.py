@@ -142,6 +142,18 @@ def test_rounding_overflow_and_nan_go_with_every_arithmetic(tmp_path):
         assert run_here(["convert", str(source), "-", *arithmetic, "--to", "uint8", "--overflow", "raise"]) == 1
 
 
+def test_a_shape_is_refused_as_it_was_given(here, tmp_path):
+    (tmp_path / "a.raw").write_bytes(bytes(24))
+    np.save(tmp_path / "a.npy", np.zeros((2, 4, 3)))
+    raw = ("convert", tmp_path / "a.raw", "-", "--from", "uint8", "--shape", "2,4,3", "--to", "float32")
+    array = ("convert", tmp_path / "a.npy", "-", "--to", "float32")
+    for words in (raw, array):
+        line = here.fail(1, *words, "--scale", "1,2")
+        assert line == "tensorbuf: axis 2 of shape (2, 4, 3) has 3 channels, the parameters have 2 values\n"
+        line = here.fail(1, *words, "--layout", "NHWC:NCHW")
+        assert line == "tensorbuf: layout NHWC->NCHW needs rank 4, got shape (2, 4, 3)\n"
+
+
 def test_quantize_with_a_layout(pixels):
     out = convert(pixels, "--to", "int8", "--quantize", "0.5,-10", "--layout", "HWC:CHW")
     assert np.array_equal(out, PIXELS.transpose(2, 0, 1) * 2.0 - 10)

@@ -40,6 +40,12 @@ def test_the_demo_of_a_folder_of_ones_own(tmp_path, capsys):
     assert "before_and_after.png" in capsys.readouterr().out
 
 
+def test_a_file_in_the_place_of_the_folder(here, tmp_path):
+    (tmp_path / "taken").write_bytes(b"")
+    line = here.fail(1, "demo", tmp_path / "taken")
+    assert line == f"tensorbuf: {tmp_path / 'taken'}: is a file, not a folder\n"
+
+
 def test_the_journey_is_exact():
     photograph = np.random.default_rng(1).integers(0, 256, (6, 8, 3), np.uint8)
     journey = travel(photograph)

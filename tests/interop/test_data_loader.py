@@ -1,6 +1,7 @@
 """`tensorbuf.torch` in a DataLoader, in this process and with worker processes."""
 
 import gc
+import itertools
 import multiprocessing
 import os
 import signal
@@ -92,7 +93,9 @@ def test_whatever_torch_takes():
     for make in (torch.from_numpy, np.asarray):
         batch = [nested(i, make) for i in range(3)]
         agree(collate_fn(batch), default_collate(batch))
-    assert collate_fn([NdArray([1]), torch.tensor([2]), np.array([3])]).tolist() == [[1], [2], [3]]
+    mixed = [NdArray([1]), torch.tensor([2]), np.array([3])]
+    for batch in itertools.permutations(mixed):
+        assert collate_fn(batch).tolist() == [x.tolist() for x in batch]
 
 
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "uint64", "bfloat16", "float8_e5m2", "complex64"])
