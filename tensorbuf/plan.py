@@ -47,6 +47,11 @@ _WIDE = frozenset(np.dtype(name) for name in ("float64", "int32", "uint32", "int
 # computed once and looked up.
 _TABLE_PAYS = 8
 
+# Channels above which neither tables nor trials are made, which cost time and memory for each: of 8-bit sources, and of
+# float32, whose trials are longer. Arrays with more are seldom converted twice.
+_MOST_TABLES = 128
+_MOST_TIE_TRIALS = 8
+
 # What the kernels have a loop for; of the divisions in `_NORMALIZE` it is one by reciprocals.
 _EIGHT_BITS = (np.dtype(np.uint8), np.dtype(np.int8))
 _PROGRAMS = (("multiply",), ("multiply", "add"), ("subtract", "multiply"))
@@ -108,7 +113,7 @@ class Plan:
         if share_memory(moved, into):
             self._apply_overlapping(moved, into, axis)
             return into
-        if memory.size < 256 * self.channels * _TABLE_PAYS:
+        if memory.size < 256 * self.channels * _TABLE_PAYS or self.channels > _MOST_TABLES:
             run = self._run(moved, into, axis)
         elif memory.itemsize > 1:
             run = self._run(moved, into, axis, by_reciprocals=self._quantizes_by_reciprocals(memory.dtype))
@@ -190,7 +195,9 @@ class Plan:
 
     def _quantizes_by_reciprocals(self, dtype: np.dtype[Any]) -> bool:
         """Whether for float32 into 8 bits a multiplication and its correction can stand for the division."""
-        if dtype != np.float32 or self.dtype not in _EIGHT_BITS or self.rule != DEFAULT or self.mode != SATURATE:
+        if dtype != np.float32 or self.dtype not in _EIGHT_BITS or self.channels > _MOST_TIE_TRIALS:
+            return False
+        if self.rule != DEFAULT or self.mode != SATURATE:
             return False
         if tuple(name for name, _ in self.operations) != _QUANTIZE or self.operations[1][1] != "nearest":
             return False
