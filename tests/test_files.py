@@ -9,6 +9,7 @@ import zipfile
 import ml_dtypes
 import numpy as np
 import pytest
+from full_disk import check_that_saving_fails
 
 import tensorbuf
 from tensorbuf import DataType, FloatNdArray, NdArray, ShapedArray, TensorBuffer, index, load, save
@@ -194,6 +195,13 @@ def test_damaged_files(tmp_path):
         for mapped in (False,) if name == "crc.npz" else (False, True):
             with pytest.raises(ValueError, match=name):
                 load(tmp_path / name, mmap=mapped)
+
+
+if sys.platform == "linux":
+
+    @pytest.mark.parametrize("name", ["a.npy", "a.npz"])
+    def test_a_full_disk(tmp_path, name):
+        check_that_saving_fails(tmp_path, name)
 
 
 def test_public_names():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,6 +90,8 @@ def write(path: str | os.PathLike[str], arrays: dict[str, Array]) -> None:
         If the format has no such type: complex128.
     ImportError
         If safetensors is not installed.
+    OSError
+        If the file cannot be written; it has no name.
     """
     safetensors = _library()
     for name, array in arrays.items():
@@ -102,4 +106,13 @@ def write(path: str | os.PathLike[str], arrays: dict[str, Array]) -> None:
         )
         for name, array in kept.items()
     }
-    safetensors.serialize_file(specs, os.fspath(path))
+    try:
+        safetensors.serialize_file(specs, os.fspath(path))
+    except safetensors.SafetensorError as error:
+        raise _failure(error) from None
+
+
+def _failure(error: Exception) -> OSError:
+    """The library's error of a write, whose sentence ends with the system's own and its number."""
+    found = re.search(r"([^:]+) \(os error (\d+)\)", str(error))
+    return OSError(int(found[2]), found[1].strip()) if found else OSError(errno.EIO, str(error))

@@ -1,12 +1,14 @@
 """The .safetensors format, with the package of that name and torch as the partners."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
 import safetensors.numpy
 import safetensors.torch
 import torch
+from full_disk import check_that_saving_fails
 
 from tensorbuf import DataType, NdArray, load, save
 
@@ -75,3 +77,9 @@ def test_damage(tmp_path):
         load(path)
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "b.safetensors")
+
+
+if sys.platform == "linux":
+
+    def test_a_full_disk(tmp_path):
+        check_that_saving_fails(tmp_path, "a.safetensors")
