@@ -12,7 +12,6 @@ from tensorbuf import source
 from tensorbuf._kernels import pipeline
 from tensorbuf.dtypes import CODES, DataType, DTypeLike, numeric_dtype
 from tensorbuf.errors import ConversionError, ReadOnlyError, ShapeError
-from tensorbuf.fitting import bounds
 from tensorbuf.memory import empty, let_go, releasing
 from tensorbuf.overlap import passes, share_memory
 from tensorbuf.rule import DEFAULT, ROUNDINGS, UNSET, Rule, filling, read_rule
@@ -138,6 +137,8 @@ def _parts(array: Array) -> Array:
 
 
 def _refuse_misfits(src: Array, target: np.dtype[Any], rule: Rule) -> None:
+    from tensorbuf.fitting import bounds  # computes with fractions, whose import takes a while
+
     native: np.dtype[Any] = src.dtype.newbyteorder("=")
     values: Array = src
     into: np.dtype[Any] = target.newbyteorder("=")

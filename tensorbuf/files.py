@@ -5,14 +5,11 @@ from __future__ import annotations
 import mmap as _mmap
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tensorbuf._kernels.view import wrapped
-from tensorbuf.doors import npy, npz, safetensors
-from tensorbuf.doors.whole_file import whole_file
 from tensorbuf.dtypes import numeric_dtype
 from tensorbuf.errors import shown
 from tensorbuf.memory import empty, pinned
@@ -76,6 +73,10 @@ def save(path: str | os.PathLike[str], x: Any) -> None:
         arrays = {_checked_name(name): _numeric(value) for name, value in x.items()}
     else:
         arrays = {_UNNAMED: _numeric(x)}
+    # What files need of the standard library takes longer to import than all the rest of the package.
+    from tensorbuf.doors import npy, npz, safetensors
+    from tensorbuf.doors.whole_file import whole_file
+
     with whole_file(path, replace=True) as file:
         if suffix == ".npy":
             npy.write(file, arrays[_UNNAMED])
@@ -112,6 +113,8 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False) -> NdArray | dict[
     OSError
         If the file cannot be read.
     """
+    from tensorbuf.doors import npy, npz
+
     suffix = _suffix(path)
     try:
         if suffix == ".npy":
@@ -127,7 +130,7 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False) -> NdArray | dict[
 
 
 def _suffix(path: str | os.PathLike[str]) -> str:
-    suffix = Path(path).suffix.lower()
+    suffix = os.path.splitext(os.fspath(path))[1].lower()
     if suffix not in _SUFFIXES:
         raise ValueError(f"{os.fspath(path)!r} must end in one of {', '.join(_SUFFIXES)}")
     return suffix

@@ -22,7 +22,6 @@ from tensorbuf.conversion import (
 )
 from tensorbuf.dtypes import CODES, DataType
 from tensorbuf.errors import ConversionError, ShapeError
-from tensorbuf.fitting import bounds
 from tensorbuf.layout import Layout
 from tensorbuf.memory import empty
 from tensorbuf.overlap import passes, same_places, share_memory
@@ -275,6 +274,8 @@ class Plan:
             ]
 
     def _refuse_misfits(self, memory: Array, axis: int) -> None:
+        from tensorbuf.fitting import bounds  # computes with fractions, whose import takes a while
+
         wide = self._wide(memory.dtype)
         limits = bounds(np.dtype(np.float64 if wide else np.float32), self.dtype, self.rule.rounding)
         if limits is None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import numbers
-from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tensorbuf.dtypes import DataType
 from tensorbuf.errors import shown
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 __all__ = [
     "DEFAULT",
@@ -84,6 +86,8 @@ def read_rule(overflow: object, rounding: object, nan: object) -> Rule:
 
 def round_exactly(value: Number | Fraction, rounding: str) -> int:
     """A finite number as a whole one."""
+    from fractions import Fraction  # imports decimal, which takes a while and is seldom needed
+
     exact = Fraction(value)
     below = math.floor(exact)
     if rounding == "floor" or exact == below:
