@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorbuf._kernels.view import wrapped
+from tensorbuf.doors import npy, safetensors
 from tensorbuf.dtypes import numeric_dtype
 from tensorbuf.errors import shown
 from tensorbuf.memory import empty, pinned
@@ -74,7 +75,7 @@ def save(path: str | os.PathLike[str], x: Any) -> None:
     else:
         arrays = {_UNNAMED: _numeric(x)}
     # What files need of the standard library takes longer to import than all the rest of the package.
-    from tensorbuf.doors import npy, npz, safetensors
+    from tensorbuf.doors import npz
     from tensorbuf.doors.whole_file import whole_file
 
     with whole_file(path, replace=True) as file:
@@ -113,7 +114,7 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False) -> NdArray | dict[
     OSError
         If the file cannot be read.
     """
-    from tensorbuf.doors import npy, npz
+    from tensorbuf.doors import npz
 
     suffix = _suffix(path)
     try:
