@@ -34,6 +34,7 @@ FEW_REPEATS, FEW_FROM = 5, 10**7
 COLOURS = {
     "tensorbuf": "#c2185b",
     "numpy": "#1565c0",
+    "numpy, direct": "#64b5f6",
     "torch": "#ef6c00",
     "cv2": "#2e7d32",
     "blobFromImage": "#2e7d32",
