@@ -95,6 +95,7 @@ def plans() -> None:
     for plan in (normalize, quantize, checked):
         # Large enough for every way that a plan may take, whose code is read from the disk the first time.
         plan(image[:64, :64])
+    Converter.quantize(0.2)(wide[:64, :64].astype(np.float32))
     check("normalize", lambda: normalize(image, out=out))
     check("normalize float64", lambda: normalize(wide, out=out))
     check("normalize back to front", lambda: normalize(image[::-1, ::-1], out=out))

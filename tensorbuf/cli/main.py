@@ -82,6 +82,8 @@ def run(arguments: list[str]) -> int:
     except OSError as error:
         # Files have names; what has none is the standard output of click.
         _report(f"{error.filename or 'standard output'}: {error.strerror}" if error.errno else str(error))
+        if error.filename is None:
+            _forget_output()
         return 1
     except MemoryError as error:
         _report(f"not enough memory: {error}")
@@ -98,7 +100,7 @@ def _report(sentence: str) -> None:
 
 
 def _forget_output() -> None:
-    """Point standard output nowhere, so that Python's last flush does not meet the closed pipe again."""
+    """Point standard output nowhere, so that Python's last flush does not fail as the one before did."""
     with contextlib.suppress(OSError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
