@@ -9,6 +9,9 @@ from cpython.pythread cimport (
 )
 from libc.string cimport memmove
 
+cdef extern from "pages.h":
+    void want_huge_pages(void *start, size_t size) noexcept nogil
+
 cdef enum:
     SLOTS = 8
     LEAST = 1 << 20         # bytes from which a block is kept; smaller ones are cheap to get
@@ -49,7 +52,10 @@ cdef void *take(size_t *capacity) noexcept:
     if spare.start != NULL:
         capacity[0] = spare.capacity
         return spare.start
-    return PyMem_RawMalloc(capacity[0])
+    spare.start = PyMem_RawMalloc(capacity[0])
+    if spare.start != NULL:
+        want_huge_pages(spare.start, capacity[0])
+    return spare.start
 
 
 cdef void give(void *start, size_t capacity) noexcept:

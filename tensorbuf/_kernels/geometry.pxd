@@ -17,6 +17,8 @@ cdef enum:
     MOST_STEPS = 8
     LONG_ROW = 64           # items from which a row is worth a kernel call of its own
     FEW_ROWS = 8            # of a tile that so has long rows, although its fast axes differ
+    STREAM = 2048           # bytes of a block whose values are streamed: while it is written out, the next one is read
+    STREAMED = 1 << 25      # bytes of a target that is no longer in the caches when it is read
 
 cdef struct Operand:
     char *data
@@ -53,6 +55,7 @@ cdef struct Tile:
     bint by_row             # the steps run row by row: each has a place of its own in the target, or parameters
     bint direct             # the last step writes into the target
     bint along, across      # whether parameters differ within a row, from row to row
+    bint streamed           # what is written passes the caches by
 
 
 cdef struct Blocks:
@@ -185,8 +188,20 @@ cdef inline bint has_pattern(const Tile *tile) noexcept nogil:
     return tile.along or (tile.across and not tile.by_row)
 
 
-cdef inline Py_ssize_t most_items(const Plan *plan, const Tile *tile) noexcept nogil:
-    """The items of a tile at the most: each block that it needs has room for them."""
+cdef inline bint is_streamed(const Plan *plan, bint ready, bint along) noexcept nogil:
+    """Whether the target is so large, and so large a part of what is moved, that passing the caches by pays."""
+    cdef int axis
+    cdef Py_ssize_t nbytes = plan.target.item
+    for axis in range(plan.rank):
+        nbytes *= plan.shape[axis]
+    return (
+        ready and not along and nbytes >= STREAMED and plan.target.item >= plan.source.item and plan.step_count > 0
+        and not plan.staged and plan.scan == NULL
+    )
+
+
+cdef inline Py_ssize_t most_items(const Plan *plan, const Tile *tile, Py_ssize_t block) noexcept nogil:
+    """The items of a tile at the most: each block of `block` bytes that it needs has room for them."""
     cdef Py_ssize_t most, widest = plan.source.item
     cdef int k
     for k in range(plan.step_count):
@@ -194,7 +209,7 @@ cdef inline Py_ssize_t most_items(const Plan *plan, const Tile *tile) noexcept n
             widest = max(widest, plan.steps[k].item)
     if not tile.direct and plan.scan == NULL:
         widest = max(widest, plan.target.item)
-    most = BLOCK // widest
+    most = block // widest
     if has_pattern(tile) and not plan.mapped:
         most = min(most, PATTERN // plan.parameters[0].item)
     return most
@@ -220,10 +235,13 @@ cdef inline void choose_tile(const Plan *plan, Tile *tile) noexcept nogil:
     tile.by_row = inner_size >= LONG_ROW and (
         tile.across or (ready and (plan.shape[fast] <= FEW_ROWS if crosswise else not whole))
     )
-    tile.direct = (ready and tile.by_row) or (whole and (not crosswise or inner_size <= SQUARE))
-    most = most_items(plan, tile)
+    tile.streamed = is_streamed(plan, ready, tile.along)
+    tile.direct = not tile.streamed and (
+        (ready and tile.by_row) or (whole and (not crosswise or inner_size <= SQUARE))
+    )
+    most = most_items(plan, tile, STREAM if tile.streamed and not crosswise else BLOCK)
     in_place = (
-        plan.step_count <= 1 and not plan.staged and plan.scan == NULL and ready
+        plan.step_count <= 1 and not plan.staged and plan.scan == NULL and not tile.streamed and ready
         and row_ready(&plan.source, tile.inner)
     )
     tile.rows = 1

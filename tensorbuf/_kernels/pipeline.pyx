@@ -13,7 +13,7 @@ from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from tensorbuf._kernels.geometry cimport MOST_STEPS, Operand, Plan, Step, Tile, arrange, choose_tile
+from tensorbuf._kernels.geometry cimport MOST_STEPS, STREAMED, Operand, Plan, Step, Tile, arrange, choose_tile
 from tensorbuf._kernels.memory cimport aligned
 from tensorbuf._kernels.tiles cimport environment, environment_enter, environment_leave, run
 from tensorbuf._kernels.types cimport (
@@ -560,6 +560,8 @@ def quick(x, dtype, out):
         return None
     wanted = found
     kernel = kernels.convert[SATURATE][code][_codes[wanted.type_num]]
+    if cnp.PyArray_SIZE(source) >= STREAMED // <Py_ssize_t> wanted.itemsize:
+        return None     # the pipeline has another way for them
     if out is None:
         target = aligned(cnp.PyArray_NDIM(source), cnp.PyArray_DIMS(source), wanted, False)
     elif cnp.PyArray_CheckExact(out) and _fits(out, source, _codes[wanted.type_num]):

@@ -11,7 +11,7 @@ from tensorbuf._kernels.blocks cimport (
     load_words, loose16, loose32, loose64, loose128, map_words, store_words, swap_words,
 )
 from tensorbuf._kernels.geometry cimport (
-    MOST_AXES, PATTERN, Blocks, Operand, Plan, Step, Tile, has_pattern, place,
+    LINE, MOST_AXES, PATTERN, Blocks, Operand, Plan, Step, Tile, has_pattern, place,
 )
 from tensorbuf._kernels.types cimport MOST_PARAMETERS, Span, point
 
@@ -20,6 +20,11 @@ cdef extern from "environment.h":
         pass
     environment environment_enter() noexcept nogil
     void environment_leave(environment saved) noexcept nogil
+
+cdef extern from "stream.h":
+    void stream_bytes(char *dst, const char *src, Py_ssize_t n) noexcept nogil
+    void fetch_bytes(const char *src, Py_ssize_t n) noexcept nogil
+    void stream_end() noexcept nogil
 
 
 cdef inline bint lies_as_block(
@@ -72,6 +77,18 @@ cdef inline void store(
         store_words(<const loose32 *> block, stride, row_stride, n, rows, data)
     else:
         store_words(<const loose64 *> block, stride, row_stride, n, rows, data)
+
+
+cdef inline void stream(
+    const Operand *operand, const char *block, Py_ssize_t row_stride, Py_ssize_t n, Py_ssize_t rows, char *data
+) noexcept nogil:
+    """`store` for rows without gaps and in native order, past the caches."""
+    cdef Py_ssize_t j, row = n * operand.item
+    if row_stride == row:
+        stream_bytes(data, block, row * rows)
+        return
+    for j in range(rows):
+        stream_bytes(data + j * row_stride, block + j * row, row)
 
 
 cdef inline void swap(Py_ssize_t item, const char *src, char *dst, Py_ssize_t n) noexcept nogil:
@@ -226,6 +243,8 @@ cdef inline Py_ssize_t run_tile(
     if plan.step_count == 0 and plan.scan == NULL:
         move_tile(plan, tile, blocks, corner, n, rows)
         return n * rows
+    if tile.streamed:
+        fetch_bytes(values + n * source.strides[tile.inner], n * rows * source.item)
     if plan.staged or not lies_as_block(source, source.strides[tile.inner], source_rows, n, rows):
         load(source, values, source.strides[tile.inner], source_rows, n, rows, blocks.source)
         values = blocks.source
@@ -242,7 +261,9 @@ cdef inline Py_ssize_t run_tile(
     else:
         period = load_parameters(plan, tile, blocks, corner, 0, n, rows)
         passed = run_steps(plan, blocks, values, into, n * rows, period)
-    if not tile.direct and plan.scan == NULL:
+    if tile.streamed:
+        stream(target, blocks.target, target_rows, n, rows, target.data + corner[1])
+    elif not tile.direct and plan.scan == NULL:
         store(target, blocks.target, target.strides[tile.inner], target_rows, n, rows, target.data + corner[1])
     return passed
 
@@ -255,6 +276,12 @@ cdef inline void advance(const Plan *plan, Py_ssize_t *corner, int axis, Py_ssiz
     corner[1] += plan.target.strides[axis] * steps
     for k in range(plan.parameter_count):
         corner[2 + k] += plan.parameters[k].strides[axis] * steps
+
+
+cdef inline Py_ssize_t to_next_line(const char *data, Py_ssize_t n, Py_ssize_t item) noexcept nogil:
+    """As many of `n` items from `data` on as end where a cache line does."""
+    cdef Py_ssize_t behind = (<Py_ssize_t> (<size_t> data % LINE) // item) % n
+    return n - behind
 
 
 cdef inline Py_ssize_t run_plane(
@@ -275,6 +302,8 @@ cdef inline Py_ssize_t run_plane(
             if tile.second >= 0:
                 advance(plan, at, tile.second, row)
             advance(plan, at, tile.inner, column)
+            if tile.streamed and column == 0 and n < inner_size:
+                n = min(n, to_next_line(plan.target.data + at[1], tile.n, plan.target.item))
             done = run_tile(plan, tile, blocks, at, n, rows)
             passed += done
             if done < n * rows:
@@ -319,5 +348,7 @@ cdef inline Py_ssize_t run(const Plan *plan, const Tile *tile) noexcept nogil:
     place(&blocks)
     saved = environment_enter()
     passed = run_all(plan, tile, &blocks)
+    if tile.streamed:
+        stream_end()
     environment_leave(saved)
     return passed
