@@ -24,7 +24,6 @@ Array = np.ndarray[Any, Any]
 # The numbers of _kernels/types.pxd.
 SATURATE, WRAP, FINITE = range(3)
 _MOST_AXES = 60  # of what the kernels are given; beyond, most axes have length 1
-_DEFAULT_OVERFLOW, _DEFAULT_ROUNDING = DEFAULT.overflow, DEFAULT.rounding
 ROUNDING_NUMBERS = {name: number for number, name in enumerate(ROUNDINGS)}
 _COMPLEX_PARTS: dict[np.dtype[Any], np.dtype[Any]] = {
     np.dtype(np.complex64): np.dtype(np.float32),
@@ -161,6 +160,7 @@ def misfit(src: Array, position: int, target: np.dtype[Any], link: str = "which"
     return ConversionError.at(position, value, target, link)
 
 
+@pipeline.at_once
 def convert(
     x: Any,
     dtype: DTypeLike,
@@ -230,14 +230,12 @@ def convert(
     array([  1, 255,  44, 251,   0], dtype=uint8)
     """
     try:
-        # Names that are equal only take the longer way, and an array would be compared element by element.
-        if overflow is _DEFAULT_OVERFLOW and rounding is _DEFAULT_ROUNDING and nan is UNSET:
-            done = pipeline.quick(x, dtype, out)
-            if done is not None:
-                return done
         # Decimal(2) is equal to 2, but no real number.
         choice = dtype, overflow, rounding, nan, type(nan)
-        recent = _recent(choice)
+        try:
+            recent = _recents[choice]
+        except (KeyError, TypeError, ValueError):  # unhashable, or an array that is equal to nothing
+            recent = pipeline.Recent()
         done = recent.repeat(x, out)
         if done is not None:
             return done
@@ -325,17 +323,9 @@ def saturate_cast(x: Any, dtype: DTypeLike) -> Any:
     return _convert_kind(x, numeric_dtype(dtype), None, DEFAULT, FINITE, real_part=True)
 
 
-# One for each choice of arguments: small, for a program makes few.
+# The last runs with a choice of arguments; small, for a program makes few.
 _recents: dict[tuple[Any, ...], pipeline.Recent] = {}
 _MOST_RECENTS = 16
-
-
-def _recent(choice: tuple[Any, ...]) -> pipeline.Recent:
-    """The last runs with these arguments."""
-    try:
-        return _recents[choice]
-    except (KeyError, TypeError, ValueError):  # unhashable, or an array that is equal to nothing
-        return pipeline.Recent()
 
 
 def _admit(choice: tuple[Any, ...], recent: pipeline.Recent) -> None:

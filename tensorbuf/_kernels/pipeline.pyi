@@ -1,6 +1,9 @@
-from typing import Any, final
+from collections.abc import Callable
+from typing import Any, ParamSpec, final
 
 import numpy as np
+
+_P = ParamSpec("_P")
 
 @final
 class Prepared: ...
@@ -64,4 +67,4 @@ class Recent:
 
 def know(number: int, code: int) -> None: ...
 def remember(dtype_like: object, dtype: np.dtype[Any]) -> None: ...
-def quick(x: object, dtype: object, out: object) -> Any: ...
+def at_once(convert: Callable[_P, Any]) -> Callable[_P, Any]: ...
