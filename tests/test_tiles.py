@@ -176,3 +176,37 @@ def test_parameters_that_make_nan_of_finite_values():
             assert (bits[nan] == 0x7FC00000).all()
             if values is x:
                 assert nan.tolist() == where.tolist()
+
+
+@pytest.mark.levels
+@pytest.mark.parametrize(
+    ("of", "to"), [("uint8", "float32"), ("float32", "uint8"), ("float32", "float16"), ("int16", "float64")]
+)
+def test_targets_anywhere_in_a_cache_line(of, to):
+    """Rows of a thousand items and more are aligned to the target's cache lines first."""
+    for count in (1023, 1024, 1025, 1087, 5000):
+        values = numbered((count + 64,), of)
+        want = convert(values, to)
+        memory = np.full(8 * count + 256, 0xA5, np.uint8)
+        for offset in range(0, 64, want.itemsize):
+            memory.fill(0xA5)
+            start = -memory.ctypes.data % 64 + offset
+            out = memory[start : start + count * want.itemsize].view(to)
+            convert(values[offset : offset + count], to, out=out)
+            assert np.array_equal(out, want[offset : offset + count]), (count, offset)
+            Converter(to, scale=1)(values[:count], out=out)
+            assert np.array_equal(out, want[:count]), (count, offset)
+            assert (memory[:start] == 0xA5).all()
+            assert (memory[start + out.nbytes :] == 0xA5).all()
+
+
+@pytest.mark.parametrize("offset", range(0, 64, 4))
+def test_planes_anywhere_in_a_cache_line(offset):
+    pixels = numbered((91, 97, 3), "uint8")
+    memory = np.full(pixels.size * 4 + 256, 0xA5, np.uint8)
+    start = -memory.ctypes.data % 64 + offset
+    out = memory[start : start + 4 * pixels.size].view(np.float32).reshape(3, 91, 97)
+    Converter("float32", scale=[1, 2, 4], layout="HWC->CHW")(pixels, out=out)
+    assert np.array_equal(out, pixels.transpose(2, 0, 1) * np.array([1, 2, 4], np.float32)[:, None, None])
+    assert (memory[:start] == 0xA5).all()
+    assert (memory[start + out.nbytes :] == 0xA5).all()

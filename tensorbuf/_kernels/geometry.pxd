@@ -16,6 +16,7 @@ cdef enum:
     MOST_AXES = 64          # numpy's own limit
     MOST_STEPS = 8
     LONG_ROW = 64           # items from which a row is worth a kernel call of its own
+    ALIGNED = 2048          # items from which a step is worth aligning
     FEW_ROWS = 8            # of a tile that so has long rows, although its fast axes differ
     STREAM = 2048           # bytes of a block whose values are streamed: while it is written out, the next one is read
     STREAMED = 1 << 25      # bytes of a target that is no longer in the caches when it is read
@@ -80,6 +81,16 @@ cdef inline void place(Blocks *blocks) noexcept nogil:
     for k in range(MOST_PARAMETERS):
         blocks.parameter[k] = start + 4 * BLOCK + k * PATTERN
         blocks.loaded[k] = NULL
+
+
+cdef inline Py_ssize_t before_line(const char *data, Py_ssize_t item) noexcept nogil:
+    """The items from `data` on that lie before the next cache line: stores that straddle two take twice as long."""
+    return (LINE - <Py_ssize_t> (<size_t> data % LINE)) % LINE // item
+
+
+cdef inline Py_ssize_t after_line(const char *data, Py_ssize_t item) noexcept nogil:
+    """The items between the last cache line's beginning and `data`."""
+    return <Py_ssize_t> (<size_t> data % LINE) // item
 
 
 cdef inline bint mergeable(const Operand *operand, int axis, const Plan *plan) noexcept nogil:

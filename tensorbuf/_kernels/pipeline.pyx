@@ -12,17 +12,16 @@ cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int64_t
 
-from tensorbuf._kernels.geometry cimport STREAMED, Plan, Tile, arrange, choose_tile
+from tensorbuf._kernels.geometry cimport STREAMED, Plan, Step, Tile, arrange, choose_tile
 from tensorbuf._kernels.memory cimport aligned
 from tensorbuf._kernels.outlines cimport MOST_OUTLINED, Outline, apart, has_outline, take_outline
 from tensorbuf._kernels.plans cimport (
     add_convert, add_operations, add_parameter, add_program, bounds_of, open_plan, scan_with, write_to,
 )
-from tensorbuf._kernels.tiles cimport environment, environment_enter, environment_leave, run
+from tensorbuf._kernels.tiles cimport environment, environment_enter, environment_leave, run, run_aligned
 from tensorbuf._kernels.types cimport (
     BOOL, FINITE, FLOAT32, FLOAT64, FROM_UINT8, INT8, NORMALIZE_BY_RECIPROCALS, PROGRAMS, QUANTIZE,
-    QUANTIZE_BY_RECIPROCALS, SATURATE, TO_INT8, TO_UINT8, TRUNCATE, UINT8, Arithmetics, Bounds, Convert, Kernels, Span,
-    point,
+    QUANTIZE_BY_RECIPROCALS, SATURATE, TO_INT8, TO_UINT8, TRUNCATE, UINT8, Arithmetics, Bounds, Kernels, Span,
 )
 
 cnp.import_array()
@@ -313,15 +312,22 @@ cdef bint _fits(cnp.ndarray out, cnp.ndarray like, int code) noexcept:
     return cnp.PyArray_ISWRITEABLE(out) and apart(out, like)
 
 
+cdef inline void _run_row(const Step *step, cnp.ndarray source, cnp.ndarray target, Py_ssize_t n) noexcept nogil:
+    cdef environment saved = environment_enter()
+    run_aligned(
+        step, <char *> cnp.PyArray_DATA(source), cnp.PyArray_ITEMSIZE(source), <char *> cnp.PyArray_DATA(target), NULL,
+        n, 1,
+    )
+    environment_leave(saved)
+
+
 cdef object _quick(x, dtype, out):
     """`convert` with the default rule, for contiguous arrays and what it has seen before; None where that is not so."""
     cdef cnp.ndarray source, target
     cdef cnp.dtype wanted
     cdef int code
-    cdef Span values, result
+    cdef Step step
     cdef Py_ssize_t size
-    cdef environment saved
-    cdef Convert kernel
     if not cnp.PyArray_CheckExact(x):
         return None
     source = x
@@ -333,7 +339,8 @@ cdef object _quick(x, dtype, out):
     if found is None or code == NO_CODE or not _ready(source):
         return None
     wanted = found
-    kernel = kernels.convert[SATURATE][code][_codes[wanted.type_num]]
+    step.convert = kernels.convert[SATURATE][code][_codes[wanted.type_num]]
+    step.nan = 0
     if cnp.PyArray_SIZE(source) >= STREAMED // <Py_ssize_t> wanted.itemsize:
         return None     # the pipeline has another way for them
     if out is None:
@@ -345,17 +352,12 @@ cdef object _quick(x, dtype, out):
     else:
         return None
     size = cnp.PyArray_SIZE(source)
-    point(&values, <char *> cnp.PyArray_DATA(source), size)
-    point(&result, <char *> cnp.PyArray_DATA(target), size)
+    step.item = wanted.itemsize
     if size >= WITHOUT_GIL:
         with nogil:
-            saved = environment_enter()
-            kernel(values, result, size, 0)
-            environment_leave(saved)
+            _run_row(&step, source, target, size)
     elif size > 0:
-        saved = environment_enter()
-        kernel(values, result, size, 0)
-        environment_leave(saved)
+        _run_row(&step, source, target, size)
     return target
 
 

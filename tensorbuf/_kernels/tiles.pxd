@@ -11,7 +11,7 @@ from tensorbuf._kernels.blocks cimport (
     load_words, loose16, loose32, loose64, loose128, map_words, store_words, swap_words,
 )
 from tensorbuf._kernels.geometry cimport (
-    LINE, MOST_AXES, PATTERN, Blocks, Operand, Plan, Step, Tile, has_pattern, place,
+    ALIGNED, LINE, MOST_AXES, PATTERN, Blocks, Operand, Plan, Step, Tile, after_line, before_line, has_pattern, place,
 )
 from tensorbuf._kernels.types cimport MOST_PARAMETERS, Span, point
 
@@ -176,21 +176,33 @@ cdef inline void run_step(
     step.program(src, dst, parameters, n)
 
 
+cdef inline void run_aligned(
+    const Step *step, char *values, Py_ssize_t item, char *result, const Blocks *blocks, Py_ssize_t n,
+    Py_ssize_t period,
+) noexcept nogil:
+    """A step from values of `item` bytes into memory that may begin anywhere."""
+    cdef Py_ssize_t lead = before_line(result, step.item) if n >= ALIGNED and period == 1 else 0
+    if lead > 0:
+        run_step(step, values, result, blocks, lead, period)
+    run_step(step, values + lead * item, result + lead * step.item, blocks, n - lead, period)
+
+
 cdef inline Py_ssize_t run_steps(
     const Plan *plan, const Blocks *blocks, char *values, char *into, Py_ssize_t n, Py_ssize_t period
 ) noexcept nogil:
     """All steps over `n` values, the last one into `into`. Gives the scan's answer, without one `n`."""
     cdef Span scanned
     cdef char *result
+    cdef Py_ssize_t item = plan.source.item
     cdef int k
     for k in range(plan.step_count):
-        result = blocks.odd if k % 2 else blocks.even
         if k == plan.step_count - 1 and plan.scan == NULL:
-            result = into
+            run_aligned(&plan.steps[k], values, item, into, blocks, n, period)
+            return n
+        result = blocks.odd if k % 2 else blocks.even
         run_step(&plan.steps[k], values, result, blocks, n, period)
         values = result
-    if plan.scan == NULL:
-        return n
+        item = plan.steps[k].item
     point(&scanned, values, n)
     return plan.scan(scanned, n, &plan.bounds)
 
@@ -278,12 +290,6 @@ cdef inline void advance(const Plan *plan, Py_ssize_t *corner, int axis, Py_ssiz
         corner[2 + k] += plan.parameters[k].strides[axis] * steps
 
 
-cdef inline Py_ssize_t to_next_line(const char *data, Py_ssize_t n, Py_ssize_t item) noexcept nogil:
-    """As many of `n` items from `data` on as end where a cache line does."""
-    cdef Py_ssize_t behind = (<Py_ssize_t> (<size_t> data % LINE) // item) % n
-    return n - behind
-
-
 cdef inline Py_ssize_t run_plane(
     const Plan *plan, const Tile *tile, Blocks *blocks, const Py_ssize_t *corner
 ) noexcept nogil:
@@ -302,8 +308,8 @@ cdef inline Py_ssize_t run_plane(
             if tile.second >= 0:
                 advance(plan, at, tile.second, row)
             advance(plan, at, tile.inner, column)
-            if tile.streamed and column == 0 and n < inner_size:
-                n = min(n, to_next_line(plan.target.data + at[1], tile.n, plan.target.item))
+            if column == 0 and LINE < n < inner_size:
+                n -= after_line(plan.target.data + at[1], plan.target.item)     # the next ones begin on a line
             done = run_tile(plan, tile, blocks, at, n, rows)
             passed += done
             if done < n * rows:
