@@ -3,23 +3,17 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from tensorbuf import databuffers, index, litert, ndarrays
+from tensorbuf import index
 from tensorbuf.bitcasting import bitcast
 from tensorbuf.buffers import from_memory, frombuffer
 from tensorbuf.conversion import cast, convert, saturate_cast
 from tensorbuf.converter import Converter
-from tensorbuf.data_buffer import DataBuffer
 from tensorbuf.dtypes import DataType
 from tensorbuf.errors import ConversionError, RankError, ReadOnlyError, ShapeError
-from tensorbuf.files import load, save
-from tensorbuf.interchange import from_arrow, from_dlpack
-from tensorbuf.layouts import DataLayout
 from tensorbuf.memory import clear_cache
 from tensorbuf.nd_array import NdArray
 from tensorbuf.sequence import NdArraySequence
 from tensorbuf.shape import Shape
-from tensorbuf.shaped_array import ShapedArray, ShapedArraySlice
-from tensorbuf.sparse import SparseNdArray
 from tensorbuf.tensor_buffer import TensorBuffer
 from tensorbuf.typed_arrays import (
     BooleanNdArray,
@@ -30,8 +24,6 @@ from tensorbuf.typed_arrays import (
     LongNdArray,
     ShortNdArray,
 )
-from tensorbuf.visitor import DataStorageVisitor
-from tensorbuf.window import DataBufferWindow
 
 __all__ = [
     "BooleanNdArray",
@@ -77,12 +69,42 @@ __all__ = [
 
 if TYPE_CHECKING:
     from tensorbuf import dask as dask
+    from tensorbuf import databuffers, litert, ndarrays
     from tensorbuf import ray as ray
     from tensorbuf import torch as torch
+    from tensorbuf.data_buffer import DataBuffer
+    from tensorbuf.files import load, save
+    from tensorbuf.interchange import from_arrow, from_dlpack
+    from tensorbuf.layouts import DataLayout
+    from tensorbuf.shaped_array import ShapedArray, ShapedArraySlice
+    from tensorbuf.sparse import SparseNdArray
+    from tensorbuf.visitor import DataStorageVisitor
+    from tensorbuf.window import DataBufferWindow
 else:
+    # Whole families that most programs do not use are imported when one of their names is, and so is what reads files.
+    _LATER = {
+        "DataBuffer": "data_buffer",
+        "DataBufferWindow": "window",
+        "DataLayout": "layouts",
+        "DataStorageVisitor": "visitor",
+        "ShapedArray": "shaped_array",
+        "ShapedArraySlice": "shaped_array",
+        "SparseNdArray": "sparse",
+        "from_arrow": "interchange",
+        "from_dlpack": "interchange",
+        "load": "files",
+        "save": "files",
+    }
+    # The last three are not in __all__: `from tensorbuf import *` must not replace the libraries of these names.
+    _MODULES = ("databuffers", "litert", "ndarrays", "dask", "ray", "torch")
 
     def __getattr__(name: str) -> Any:
-        # Not in __all__: `from tensorbuf import *` must not replace the libraries of these names.
-        if name in ("dask", "ray", "torch"):
+        if name in _MODULES:
             return importlib.import_module(f"tensorbuf.{name}")
-        raise AttributeError(f"module 'tensorbuf' has no attribute {name!r}")
+        if name not in _LATER:
+            raise AttributeError(f"module 'tensorbuf' has no attribute {name!r}")
+        value = globals()[name] = getattr(importlib.import_module(f"tensorbuf.{_LATER[name]}"), name)
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

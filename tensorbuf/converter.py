@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any, NoReturn, Self
 
@@ -246,7 +245,7 @@ class Converter:
         """The same arithmetic with any layout and rule, for the command line, whose options combine freely."""
         rule = read_rule(overflow, rounding, nan)
         mode = WRAP if overflow == "wrap" else self._plan.mode
-        return self._of(dataclasses.replace(self._plan, layout=read_layout(layout), rule=rule, mode=mode))
+        return self._of(self._plan._replace(layout=read_layout(layout), rule=rule, mode=mode))
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"a Converter is frozen, {name!r} cannot be set; make a new one")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +32,7 @@ class Layout(NamedTuple):
 
     def batched(self) -> Layout:
         """The same with a new first axis, which stays the first."""
-        letter = next(letter for letter in f"N{string.ascii_lowercase}" if letter not in self.before)
+        letter = next(letter for letter in "Nabcdefghijklmnopqrstuvwxyz" if letter not in self.before)
         return Layout(letter + self.before, letter + self.after)
 
     def __str__(self) -> str:

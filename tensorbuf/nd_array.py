@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from typing import TYPE_CHECKING, Any, Self, SupportsIndex, cast
 
@@ -270,9 +269,9 @@ class NdArray(View):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> NdArray:
         values = self._read()
-        return NdArray._wrap(
-            copy.deepcopy(values, memo) if values.dtype.hasobject else values, element_type=self._element_type
-        )
+        if values.dtype.hasobject:
+            values = values.__deepcopy__(memo)
+        return NdArray._wrap(values, element_type=self._element_type)
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         values = self._values()

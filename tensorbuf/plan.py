@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any
+import functools
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -58,8 +58,7 @@ _NORMALIZE = ("divide", "subtract", "divide")
 _QUANTIZE = ("divide", "round", "add")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Plan:
+class _Given(NamedTuple):
     """What a Converter was given, checked.
 
     `axis` is that of the channels in the source, negative from the end; `channels` is 1 where no parameter tells them
@@ -73,12 +72,22 @@ class Plan:
     layout: Layout | None
     axis: int
     mode: int
-    proved: dict[np.dtype[Any], bool] = dataclasses.field(default_factory=dict, init=False, compare=False, repr=False)
-    recent: pipeline.Recent = dataclasses.field(default_factory=pipeline.Recent, init=False, compare=False, repr=False)
+
+
+class Plan(_Given):
+    """What was given, and how it is carried out."""
+
+    @functools.cached_property
+    def recent(self) -> pipeline.Recent:
+        return pipeline.Recent()
+
+    @functools.cached_property
+    def _proved(self) -> dict[np.dtype[Any], bool]:
+        return {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What was proved belongs to the processor, and must not tell apart two plans that are the same.
-        return Plan, (self.dtype, self.operations, self.channels, self.rule, self.layout, self.axis, self.mode)
+        return Plan, tuple(self)
 
     def values_of(self, x: object) -> Array:
         """The memory of `x`; of a list its exact values, in a type that the plan takes further."""
@@ -162,13 +171,13 @@ class Plan:
             (name, parameter.part(start, stop) if isinstance(parameter, Parameter) else parameter)
             for name, parameter in self.operations
         )
-        return dataclasses.replace(self, operations=operations, channels=stop - start)
+        return self._replace(operations=operations, channels=stop - start)
 
     def for_rank(self, rank: int) -> Plan:
         """The plan for arrays of that rank: where it names one axis less, these are batches of what it takes."""
         if self.layout is None or len(self.layout.before) != rank - 1:
             return self
-        return dataclasses.replace(self, layout=self.layout.batched(), axis=self.axis + 1)
+        return self._replace(layout=self.layout.batched(), axis=self.axis + 1)
 
     @property
     def _divides(self) -> bool:
@@ -204,12 +213,12 @@ class Plan:
 
     def _reciprocals_proved(self, dtype: np.dtype[Any]) -> bool:
         """Whether reciprocals give the bits that divisions give: whatever could tell them apart is tried, once."""
-        if dtype not in self.proved:
+        if dtype not in self._proved:
             trial = self._every_byte(dtype) if dtype.itemsize == 1 else self._near_ties()
-            self.proved[dtype] = trial is not None and (
+            self._proved[dtype] = trial is not None and (
                 self._results(trial).tobytes() == self._results(trial, by_reciprocals=True).tobytes()
             )
-        return self.proved[dtype]
+        return self._proved[dtype]
 
     def _every_byte(self, dtype: np.dtype[Any]) -> Array:
         """All 256 values of an 8-bit type, a row for each channel."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorbuf.doors import arrow, dlpack, torch
+from tensorbuf.doors import dlpack, torch
 from tensorbuf.dtypes import DTypeLike, read_dtype
 from tensorbuf.errors import shown
 from tensorbuf.lists import Convert, Nested, TextError, object_array
@@ -111,6 +111,8 @@ def _foreign_memory(x: Any) -> Array:
     except (BufferError, TypeError):
         pass
     if hasattr(cls, "__arrow_c_array__"):
+        from tensorbuf.doors import arrow  # with loops of its own, which are seldom needed
+
         try:
             values, missing = arrow.read(x)
         except TypeError:

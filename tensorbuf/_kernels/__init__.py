@@ -5,7 +5,6 @@ the environment variable ``TENSORBUF_LEVEL`` (``baseline``, ``v3``) forces one. 
 """
 
 import importlib
-import importlib.util
 import os
 
 from tensorbuf._kernels import get, pipeline
@@ -15,7 +14,7 @@ __all__ = ["level", "levels"]
 
 def levels() -> tuple[str, ...]:
     """The names of the levels that were built and that this processor can run, the best one last."""
-    return tuple(name for name in pipeline.processor_levels() if importlib.util.find_spec(f"{__name__}.convert_{name}"))
+    return pipeline.levels()
 
 
 def level() -> str:

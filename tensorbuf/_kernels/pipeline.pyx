@@ -39,8 +39,8 @@ cdef Kernels *kernels = NULL
 cdef Arithmetics *arithmetics = NULL
 
 
-def processor_levels():
-    """The names of the instruction-set levels that this processor can run, the best one last."""
+def levels():
+    """The names of the instruction-set levels that were built and that this processor can run, the best one last."""
     return ("baseline", "v3") if processor_has_v3() else ("baseline",)
 
 

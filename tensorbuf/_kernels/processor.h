@@ -1,8 +1,8 @@
-/* What the processor at hand can run; nothing beyond the baseline where the compiler cannot tell. */
+/* What the processor at hand can run; nothing beyond the baseline where nothing else was built. */
 #ifndef TENSORBUF_PROCESSOR_H
 #define TENSORBUF_PROCESSOR_H
 
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#ifdef TENSORBUF_V3    /* meson.build found a compiler that knows the level, and so these builtins */
 
 static inline int processor_has_v3(void) {
     __builtin_cpu_init();

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
@@ -148,6 +147,8 @@ def _element(type: tuple[Any, ...]) -> tuple[np.dtype[Any], tuple[int, ...], tup
     shape = (int(format[len(_LIST) :]), *inner)
     if extension is None:
         return dtype, shape, (0, *(axis + 1 for axis in axes))
+    import json  # takes a while, and is seldom needed
+
     parameters = json.loads(metadata[b"ARROW:extension:metadata"])
     shape = tuple(parameters["shape"])
     return dtype, shape, tuple(parameters.get("permutation") or range(len(shape)))

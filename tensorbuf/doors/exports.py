@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorbuf.doors import arrow, dlpack, torch
+from tensorbuf.doors import dlpack, torch
 from tensorbuf.memory import releasing
 
 __all__ = ["Exports"]
@@ -96,4 +96,6 @@ class Exports:
         ImportError
             If the rank is 2 or more and pyarrow is not installed.
         """
+        from tensorbuf.doors import arrow
+
         return arrow.to_arrow(self._exported()[0])
