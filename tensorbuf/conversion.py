@@ -82,12 +82,8 @@ def _run(src: Array, dst: Array, rule: Rule, mode: int) -> pipeline.Prepared | N
         src, dst = src.squeeze(), dst.squeeze()
     if not share_memory(src, dst):
         return _convert(src, dst, rule, mode, staged=False)
-    ordered = passes(src, dst)
-    if ordered is None:
-        _convert(copied(src), dst, rule, mode, staged=False)
-        return None
-    for part, into in ordered:
-        _convert(part, into, rule, mode, staged=True)
+    for part, into in passes(src, dst):
+        _convert(part, into, rule, mode, staged=np.may_share_memory(part, into))
     return None
 
 
@@ -120,13 +116,6 @@ def _codes(src: np.dtype[Any], dst: np.dtype[Any], rule: Rule) -> tuple[int, int
 def as_int64(value: int) -> int:
     """A value of a 64-bit type, of either sign, as the int64 of the same bits."""
     return value - 2**64 if value >= 2**63 else value
-
-
-def copied(src: Array) -> Array:
-    """A copy of the bits, in the same dtype and aligned."""
-    copy = empty(src.shape, src.dtype)
-    np.copyto(copy, src)
-    return copy
 
 
 def _parts(array: Array) -> Array:

@@ -17,14 +17,13 @@ from tensorbuf.conversion import (
     check_pair,
     convert_apart,
     convert_array,
-    copied,
     misfit,
 )
 from tensorbuf.dtypes import CODES, DataType
 from tensorbuf.errors import ConversionError, ShapeError
 from tensorbuf.layout import Layout
 from tensorbuf.memory import empty
-from tensorbuf.overlap import passes, same_places, share_memory
+from tensorbuf.overlap import blocks, passes, same_places, share_memory
 from tensorbuf.parameters import Parameter
 from tensorbuf.rule import DEFAULT, Rule, filling
 
@@ -304,13 +303,15 @@ class Plan(_Given):
             raise misfit(memory, position, self.dtype, "which the plan takes to a value that")
 
     def _apply_overlapping(self, moved: Array, into: Array, axis: int) -> None:
-        # Parameters a channel belong to an axis, which the views of another order need not have.
-        ordered = passes(moved, into) if self.channels == 1 or same_places(moved, into) else None
-        if ordered is None:
-            self._run(copied(moved), into, axis)
+        if self.channels == 1 or same_places(moved, into):
+            for part, target in passes(moved, into):
+                self._run(part, target, axis, staged=np.may_share_memory(part, target))
             return
-        for part, target in ordered:
-            self._run(part, target, axis, staged=True)
+        axis -= moved.shape[:axis].count(1)
+        for box, part, target in blocks(moved.squeeze(), into.squeeze()):
+            whole = part.shape[axis] == self.channels
+            plan = self if whole else self.of_channels(box[axis].start, box[axis].stop)
+            plan._run(part, target, axis, staged=np.may_share_memory(part, target))
 
     def _run(
         self, moved: Array, into: Array, axis: int, *, staged: bool = False, by_reciprocals: bool = False

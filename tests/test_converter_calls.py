@@ -15,7 +15,7 @@ import twin
 from layouts import LAYOUTS, Layout, copy_bits, placed
 from patterns import sample
 
-from tensorbuf import ConversionError, Converter, NdArray, ShapedArray, TensorBuffer, convert
+from tensorbuf import ConversionError, Converter, NdArray, ShapedArray, TensorBuffer, convert, places
 
 MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 
@@ -183,6 +183,54 @@ def test_out_may_overlap_the_source(shift):
                 out = np.ndarray(want.shape, want.dtype, buffer, 1024 + shift)
                 assert plan(source, out=out) is out
                 assert out.tobytes() == want.tobytes(), (of, to, shape, layout, scale)
+
+
+@pytest.mark.parametrize("room", [60, 700, 6000])
+@pytest.mark.parametrize("shift", [0, 5, 1200])
+def test_out_may_overlap_a_larger_source_in_another_order(shift, room, monkeypatch):
+    """The sources are larger than what is copied."""
+    monkeypatch.setattr(places, "ROOM", room)
+    orders = (
+        (slice(None),),
+        (slice(None, None, -1),),
+        (slice(None), slice(None, None, -1)),
+        (..., slice(None, None, -1)),
+    )
+    for of, to, plan in (
+        ("float32", "float32", Converter("float32", scale=0.5, offset=1)),
+        ("float64", "float32", Converter("float32", scale=0.5, layout="HWC->CHW")),
+        ("float32", "float64", Converter("float64", offset=7, layout="HWC->WHC")),
+        ("int32", "int16", Converter("int16", layout="HWC->CWH")),
+        ("uint8", "float32", Converter.normalize(MEAN, STD)),
+        ("uint8", "float32", Converter.normalize(MEAN, STD, layout="HWC->CHW")),
+        ("float32", "float32", Converter.normalize(MEAN, STD, layout="HWC->CHW")),
+        ("float32", "int8", Converter.quantize([0.1, 0.2, 0.3], [1, 2, 3], axis=-1)),
+        ("float32", "float32", Converter("float32", scale=np.arange(37) / 8, offset=np.arange(37), layout="CHW->HWC")),
+        ("float64", "uint8", Converter("uint8", scale=np.arange(31) / 8, layout="HCW->CWH")),
+    ):
+        values = image(37, 31, 3, name=of)
+        for order in orders:
+            buffer = (np.arange(values.size * 8 + 4096) % 251).astype(np.uint8)
+            source = np.ndarray(values.shape, values.dtype, buffer, 1200)[order]
+            copy_bits(source, values)
+            want = plan(values)
+            expected = buffer.copy()
+            np.ndarray(want.shape, want.dtype, expected, 1200 + shift)[...] = want
+            out = np.ndarray(want.shape, to, buffer, 1200 + shift)
+            assert plan(source, out=out) is out
+            assert buffer.tobytes() == expected.tobytes(), (of, to, order)
+
+
+@pytest.mark.parametrize("room", [60, 6000])
+def test_channels_may_read_one_plane_under_their_own_result(room, monkeypatch):
+    monkeypatch.setattr(places, "ROOM", room)
+    plan = Converter("float32", scale=[1, 2, 4], layout="CHW->CHW")
+    values = image(40, 50, name="float32")
+    buffer = np.zeros((3, 40, 50), np.float32)
+    for plane in range(3):
+        buffer[plane] = values
+        plan(np.broadcast_to(buffer[plane], buffer.shape), out=buffer)
+        assert buffer.tobytes() == plan(np.broadcast_to(values, buffer.shape)).tobytes()
 
 
 def test_raise_checks_before_it_writes():

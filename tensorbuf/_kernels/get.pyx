@@ -6,10 +6,14 @@ walk the view in row-major order, so that of several writes to one place the las
 
 Axes are made few first: those of length 1 go, neighbours that one stride describes become one, and what then lies
 together in the last axes is one larger item.
+
+`transpose_runs` moves items within one array. No two of its items overlap, and all the numbers that it forms are
+below the array's size.
 """
 
 cimport numpy as cnp
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcpy, memset
 
 from tensorbuf._kernels.rows cimport Axis, place, rows, tb_use_v3
 
@@ -132,3 +136,109 @@ cdef char *walk(const Plan *plan, char *view, int axis, char *flat, bint reading
     if axis + 1 == plan.rank:
         return rows(plan.item, view, &single, &plan.axes[axis], flat, reading)
     return rows(plan.item, view, &single, &single, flat, reading)
+
+
+# ---------------------------------------------------------------- runs of items, within one array
+
+cdef struct Matrix:
+    # Of runs of items, in row-major order. Run k begins at item `start + k * pitch` of the array, counted in row-major
+    # order too, and is `pieces` pieces, each of `together` items, or `size` bytes, without a gap.
+    char *data
+    int rank
+    const cnp.npy_intp *shape
+    const cnp.npy_intp *strides
+    Py_ssize_t start, height, width, pitch, pieces, together, size
+
+
+def transpose_runs(
+    cnp.ndarray array not None, Py_ssize_t start, Py_ssize_t height, Py_ssize_t width, Py_ssize_t pitch,
+    Py_ssize_t size, Py_ssize_t together, cnp.ndarray seen not None, cnp.ndarray kept not None,
+):
+    """Transpose, in place, a matrix of `height` rows and `width` columns, whose entries are runs of `size` items.
+
+    They begin at item `start`, `pitch` items from one another; each `together` of a run lie without a gap. Memory to
+    work with: `kept` has room for a run; the more bytes `seen` has, at least one, the faster it goes.
+    """
+    cdef Matrix matrix
+    matrix.data = cnp.PyArray_BYTES(array)
+    matrix.rank = cnp.PyArray_NDIM(array)
+    matrix.shape = cnp.PyArray_DIMS(array)
+    matrix.strides = cnp.PyArray_STRIDES(array)
+    matrix.start, matrix.height, matrix.width, matrix.pitch = start, height, width, pitch
+    matrix.pieces, matrix.together, matrix.size = size // together, together, together * cnp.PyArray_ITEMSIZE(array)
+    with nogil:
+        transpose(&matrix, <uint8_t *> cnp.PyArray_BYTES(seen), 8 * cnp.PyArray_NBYTES(seen), cnp.PyArray_BYTES(kept))
+
+
+cdef void transpose(const Matrix *matrix, uint8_t *seen, Py_ssize_t window, char *kept) noexcept nogil:
+    """Window after window of runs; `seen` has a bit for each run of the window, set where its cycle is known."""
+    cdef Py_ssize_t start = 0, stop, run
+    while start < matrix.height * matrix.width:
+        stop = min(start + window, matrix.height * matrix.width)
+        memset(seen, 0, (stop - start + 7) // 8)
+        for run in range(start, stop):
+            if not seen[(run - start) >> 3] >> ((run - start) & 7) & 1 and leads(matrix, run, seen, start, stop):
+                rotate(matrix, run, kept)
+        start = stop
+
+
+cdef bint leads(
+    const Matrix *matrix, Py_ssize_t first, uint8_t *seen, Py_ssize_t start, Py_ssize_t stop
+) noexcept nogil:
+    """Whether no run of the cycle lies before the window; its runs in the window are seen now."""
+    cdef Py_ssize_t run = first
+    while True:
+        if run < stop:
+            seen[(run - start) >> 3] |= 1 << ((run - start) & 7)
+        run = origin(matrix, run)
+        if run == first:
+            return True
+        if run < start:
+            return False
+
+
+cdef void rotate(const Matrix *matrix, Py_ssize_t first, char *kept) noexcept nogil:
+    cdef Py_ssize_t run = first
+    cdef Py_ssize_t following = origin(matrix, first)
+    cdef Py_ssize_t piece
+    if following == first:
+        return
+    for piece in range(matrix.pieces):
+        copy(piece_at(matrix, first, piece), kept + piece * matrix.size, matrix.size)
+    while following != first:
+        for piece in range(matrix.pieces):
+            copy(piece_at(matrix, following, piece), piece_at(matrix, run, piece), matrix.size)
+        run = following
+        following = origin(matrix, run)
+    for piece in range(matrix.pieces):
+        copy(kept + piece * matrix.size, piece_at(matrix, run, piece), matrix.size)
+
+
+cdef inline Py_ssize_t origin(const Matrix *matrix, Py_ssize_t run) noexcept nogil:
+    """Where the run lies that belongs to where `run` lies."""
+    return run % matrix.height * matrix.width + run // matrix.height
+
+
+cdef inline char *piece_at(const Matrix *matrix, Py_ssize_t run, Py_ssize_t piece) noexcept nogil:
+    cdef Py_ssize_t item = matrix.start + run * matrix.pitch + piece * matrix.together
+    cdef int axis = matrix.rank - 1
+    cdef char *at = matrix.data
+    while axis > 0:
+        at += item % matrix.shape[axis] * matrix.strides[axis]
+        item //= matrix.shape[axis]
+        axis -= 1
+    return at + item * matrix.strides[0]
+
+
+cdef inline void copy(const char *source, char *target, Py_ssize_t size) noexcept nogil:
+    # With a size that the compiler knows, memcpy is a move.
+    if size == 4:
+        memcpy(target, source, 4)
+    elif size == 1:
+        memcpy(target, source, 1)
+    elif size == 2:
+        memcpy(target, source, 2)
+    elif size == 8:
+        memcpy(target, source, 8)
+    else:
+        memcpy(target, source, size)
