@@ -32,5 +32,7 @@ def _choose() -> str:
 
 
 _LEVEL = _choose()
-pipeline.use(*(importlib.import_module(f"{__name__}.{name}_{_LEVEL}").table for name in ("convert", "arithmetic")))
+pipeline.use(
+    _LEVEL, *(importlib.import_module(f"{__name__}.{name}_{_LEVEL}").table for name in ("convert", "arithmetic"))
+)
 get.use(_LEVEL)

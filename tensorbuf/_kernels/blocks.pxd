@@ -4,7 +4,7 @@ The steps that cameras and models have (neighbouring items, every second one, ba
 loops of their own: with a constant step the compiler makes vectors of them.
 """
 
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 cdef extern from "loose.h":
@@ -15,11 +15,23 @@ cdef extern from "loose.h":
         uint64_t real
         uint64_t imag
 
+cdef extern from "moves.h":
+    bint copy_rows(
+        const char *src, Py_ssize_t stride, Py_ssize_t rows, Py_ssize_t size, char *dst, Py_ssize_t dst_stride
+    ) noexcept nogil
+    Py_ssize_t swap_vectors(Py_ssize_t item, const char *src, char *dst, Py_ssize_t size) noexcept nogil
+
+cdef extern from "rows.h":
+    void tb_use_v3(bint wanted) noexcept nogil
+    bint tb_runs(
+        Py_ssize_t size, const char *view, Py_ssize_t rows, Py_ssize_t row_stride, const int64_t *table,
+        Py_ssize_t stride, Py_ssize_t count, bint ahead, char *flat,
+    ) noexcept nogil
+
 cdef extern from "transpose.h":
-    void transpose_1(const char *src, Py_ssize_t stride, char *dst, Py_ssize_t dst_stride) noexcept nogil
-    void transpose_2(const char *src, Py_ssize_t stride, char *dst, Py_ssize_t dst_stride) noexcept nogil
-    void transpose_4(const char *src, Py_ssize_t stride, char *dst, Py_ssize_t dst_stride) noexcept nogil
-    void transpose_8(const char *src, Py_ssize_t stride, char *dst, Py_ssize_t dst_stride) noexcept nogil
+    void turn(
+        Py_ssize_t item, const char **lines, Py_ssize_t count, Py_ssize_t n, char *dst, Py_ssize_t stride
+    ) noexcept nogil
 
 ctypedef fused word:
     uint8_t
@@ -30,6 +42,7 @@ ctypedef fused word:
 
 cdef enum:
     NARROW = 16             # rows, or items of one, up to which they are gone through one by one
+    MOST_LINES = 256        # that are transposed at once
 
 
 cdef inline Py_ssize_t magnitude(Py_ssize_t stride) noexcept nogil:
@@ -132,38 +145,38 @@ cdef inline void join_four(
 
 # ---------------------------------------------------------------- columns
 
-cdef inline void load_columns(
-    const char *src, Py_ssize_t stride, Py_ssize_t n, Py_ssize_t rows, word *block, Py_ssize_t pitch
+cdef struct Lines:
+    # Line i begins `i // fold * fold_stride + i % fold * stride` bytes from `data`.
+    const char *data
+    Py_ssize_t stride, fold, fold_stride
+
+
+cdef inline Lines lines_of(const char *data, Py_ssize_t stride) noexcept nogil:
+    cdef Lines lines
+    lines.data, lines.stride, lines.fold, lines.fold_stride = data, 0, 1, stride
+    return lines
+
+
+cdef inline void turn_lines(
+    Py_ssize_t item, const Lines *lines, Py_ssize_t count, Py_ssize_t n, char *dst, Py_ssize_t dst_stride
 ) noexcept nogil:
-    """Memory whose items lie side by side along the rows' axis: squares are transposed, the rest goes one by one."""
-    cdef Py_ssize_t i, j
-    cdef Py_ssize_t item = sizeof(word)
-    cdef Py_ssize_t side = 16 // <Py_ssize_t> sizeof(word)
-    cdef Py_ssize_t whole_n = n - n % side
-    cdef Py_ssize_t whole_rows = rows - rows % side
-    cdef char *into = <char *> block
-    for i in range(n):
-        for j in range(0 if i >= whole_n else whole_rows, rows):
-            (<word *> (into + j * pitch))[i] = (<const word *> (src + i * stride))[j]
-    for i in range(whole_n // side):
-        for j in range(whole_rows // side):
-            square(
-                src + i * side * stride + j * side * item, stride,
-                <word *> (into + j * side * pitch) + i * side, pitch,
-            )
-
-
-cdef inline void square(const char *src, Py_ssize_t stride, word *dst, Py_ssize_t pitch) noexcept nogil:
-    if word is uint8_t:
-        transpose_1(src, stride, <char *> dst, pitch)
-    elif word is loose16:
-        transpose_2(src, stride, <char *> dst, pitch)
-    elif word is loose32:
-        transpose_4(src, stride, <char *> dst, pitch)
-    elif word is loose64:
-        transpose_8(src, stride, <char *> dst, pitch)
-    else:
-        dst[0] = (<const word *> src)[0]
+    """Lines become columns: `count` lines of `n` items, which lie side by side both here and there."""
+    cdef const char *starts[MOST_LINES]
+    cdef const char *outer = lines.data
+    cdef const char *start = lines.data
+    cdef Py_ssize_t line, some, place = 0, done = 0
+    while done < count:
+        some = min(count - done, MOST_LINES)
+        for line in range(some):
+            starts[line] = start
+            place += 1
+            start += lines.stride
+            if place == lines.fold:
+                place = 0
+                outer += lines.fold_stride
+                start = outer
+        turn(item, starts, some, n, dst + done * item, dst_stride)
+        done += some
 
 
 # ---------------------------------------------------------------- tiles
@@ -180,6 +193,7 @@ cdef inline void load_words(
     cdef Py_ssize_t item = sizeof(word)
     cdef bint crosswise = row_stride == item and rows > 1
     cdef char *into = <char *> block
+    cdef Lines columns
     if crosswise and rows == 3 and stride == 3 * item:
         part_three(<const word *> src, block, <word *> (into + pitch), <word *> (into + 2 * pitch), n)
     elif crosswise and rows == 4 and stride == 4 * item:
@@ -197,11 +211,16 @@ cdef inline void load_words(
             <const word *> (src + 3 * stride), block, rows,
         )
     elif crosswise and n >= NARROW:
-        load_columns(src, stride, n, rows, block, pitch)
+        columns = lines_of(src, stride)
+        turn_lines(item, &columns, n, rows, into, pitch)
     elif rows >= NARROW and n >= NARROW and magnitude(row_stride) < magnitude(stride):
         for i in range(n):
             for j in range(rows):
                 (<word *> (into + j * pitch))[i] = (<const word *> (src + i * stride + j * row_stride))[0]
+    elif stride == item and copy_rows(src, row_stride, rows, n * item, into, pitch):
+        return
+    elif pitch == n * item and tb_runs(item, src, rows, row_stride, NULL, stride, n, False, into):
+        return
     else:
         for j in range(rows):
             load_row(src + j * row_stride, stride, n, <word *> (into + j * pitch))
@@ -212,8 +231,11 @@ cdef inline void store_words(
 ) noexcept nogil:
     """The reverse of `load_words`, row by row."""
     cdef Py_ssize_t j
-    if rows == 3 and row_stride == sizeof(word) and stride == 3 * <Py_ssize_t> sizeof(word):
+    cdef Py_ssize_t item = sizeof(word)
+    if rows == 3 and row_stride == item and stride == 3 * item:
         join_three(block, block + n, block + 2 * n, <word *> dst, n)
+        return
+    if stride == item and copy_rows(<const char *> block, n * item, rows, n * item, dst, row_stride):
         return
     for j in range(rows):
         store_row(block + j * n, stride, n, dst + j * row_stride)
@@ -261,5 +283,6 @@ cdef inline word swapped_word(word x) noexcept nogil:
 cdef inline void swap_words(const word *src, word *dst, Py_ssize_t n) noexcept nogil:
     """Copies with the bytes of each item reversed; `dst` may be `src`."""
     cdef Py_ssize_t i
-    for i in range(n):
+    cdef Py_ssize_t item = sizeof(word)
+    for i in range(swap_vectors(min(item, 8), <const char *> src, <char *> dst, n * item) // item, n):
         dst[i] = swapped_word(src[i])

@@ -13,8 +13,10 @@ cdef enum:
     PATTERN = 2048          # bytes of a parameter's block
     LINE = 64               # bytes of a cache line
     SQUARE = 64             # items of a row, of tiles whose fast axes differ in source and target
+    COLUMNS = 48            # columns of the source, of such tiles that are transposed late
     MOST_AXES = 64          # numpy's own limit
     MOST_STEPS = 8
+    NARROW = 16             # items of a side from which squares are transposed
     LONG_ROW = 64           # items from which a row is worth a kernel call of its own
     ALIGNED = 2048          # items from which a step is worth aligning
     FEW_ROWS = 8            # of a tile that so has long rows, although its fast axes differ
@@ -43,6 +45,9 @@ cdef struct Plan:
     Operand target
     Operand parameters[MOST_PARAMETERS]
     int parameter_count
+    # The last axis may be two that the target walks as one. In the source `fold` places of it, `strides` apart, are one
+    # place of the outer axis; those are `fold_stride` apart. 1 where it is a single axis.
+    Py_ssize_t fold, fold_stride
     Step steps[MOST_STEPS]
     int step_count
     bint mapped             # no steps: the parameter has a table of 256 results for each place
@@ -55,6 +60,7 @@ cdef struct Tile:
     Py_ssize_t n, rows      # its size on them at the most
     bint by_row             # the steps run row by row: each has a place of its own in the target, or parameters
     bint direct             # the last step writes into the target
+    bint late               # what the steps yield is transposed: rows lie along the source's fast axis
     bint along, across      # whether parameters differ within a row, from row to row
     bint streamed           # what is written passes the caches by
 
@@ -152,17 +158,6 @@ cdef inline void merge_axes(Plan *plan) noexcept nogil:
         axis -= 1
 
 
-cdef inline void arrange(Plan *plan) noexcept nogil:
-    drop_single_axes(plan)
-    if plan.rank < MOST_AXES:
-        order_axes(plan)
-    merge_axes(plan)
-    if plan.rank == 0:
-        plan.rank = 1
-        plan.shape[0] = 1
-        plan.source.strides[0] = plan.target.strides[0] = 0
-
-
 cdef inline int fast_axis(const Plan *plan) noexcept nogil:
     """The axis on which the source is walked with the smallest steps; the inner one where it is among several."""
     cdef int axis, best = plan.rank - 1
@@ -174,6 +169,48 @@ cdef inline int fast_axis(const Plan *plan) noexcept nogil:
     return best
 
 
+cdef inline bint told_apart(const Plan *plan, int axis) noexcept nogil:
+    """Whether a parameter has a value for each place on `axis`."""
+    cdef int k
+    for k in range(plan.parameter_count):
+        if axis >= 0 and plan.parameters[k].strides[axis] != 0:
+            return True
+    return False
+
+
+cdef inline void fold_axes(Plan *plan) noexcept nogil:
+    """The last two axes become one where the last is short, as channels are, and the source is fastest on neither."""
+    cdef int fast, last = plan.rank - 1
+    cdef Py_ssize_t size
+    plan.fold, plan.fold_stride = 1, 0
+    if plan.rank < 3 or plan.mapped or plan.staged or plan.scan != NULL or plan.shape[last] >= NARROW:
+        return
+    fast = fast_axis(plan)
+    if (
+        fast >= last - 1 or plan.shape[fast] < NARROW or plan.source.strides[fast] != plan.source.item
+        or plan.target.strides[last] != plan.target.item or not mergeable(&plan.target, last - 1, plan)
+        or told_apart(plan, last - 1) or told_apart(plan, last)
+    ):
+        return
+    size = plan.shape[last - 1]
+    plan.fold, plan.fold_stride = plan.shape[last], plan.source.strides[last - 1]
+    move_axis(plan, last - 1, last)
+    plan.shape[last - 1] *= size
+    plan.rank -= 1
+
+
+cdef inline void arrange(Plan *plan) noexcept nogil:
+    drop_single_axes(plan)
+    if plan.rank < MOST_AXES:
+        order_axes(plan)
+    merge_axes(plan)
+    if plan.rank == 0:
+        plan.rank = 1
+        plan.shape[0] = 1
+        plan.source.strides[0] = plan.target.strides[0] = 0
+    fold_axes(plan)
+
+
 cdef inline bint row_ready(const Operand *operand, int axis) noexcept nogil:
     return operand.plain and operand.strides[axis] == operand.item
 
@@ -183,15 +220,6 @@ cdef inline bint lies_whole(const Operand *operand, const Plan *plan, const Tile
     return row_ready(operand, tile.inner) and (
         tile.second < 0 or operand.strides[tile.second] == plan.shape[tile.inner] * operand.item
     )
-
-
-cdef inline bint told_apart(const Plan *plan, int axis) noexcept nogil:
-    """Whether a parameter has a value for each place on `axis`."""
-    cdef int k
-    for k in range(plan.parameter_count):
-        if axis >= 0 and plan.parameters[k].strides[axis] != 0:
-            return True
-    return False
 
 
 cdef inline bint has_pattern(const Tile *tile) noexcept nogil:
@@ -231,12 +259,49 @@ cdef inline Py_ssize_t whole_lines(Py_ssize_t items, Py_ssize_t size) noexcept n
     return items - items % LINE if LINE < items < size else items
 
 
+cdef inline bint turns_late(const Plan *plan, int fast) noexcept nogil:
+    """Whether to transpose what the steps yield, since it is narrower than what they take."""
+    cdef int last = plan.rank - 1
+    return (
+        plan.step_count > 0 and not plan.staged and plan.target.item < plan.source.item
+        and min(plan.shape[fast], plan.shape[last]) >= NARROW and plan.target.strides[last] == plan.target.item
+        and magnitude(plan.target.strides[fast]) >= plan.shape[last] * plan.target.item
+        and not told_apart(plan, fast) and not told_apart(plan, last)
+    )
+
+
+cdef inline void choose_late_tile(const Plan *plan, Tile *tile, int fast) noexcept nogil:
+    """Whole columns of the source, if they are short and without gaps, so that they are read in place; else parts."""
+    cdef int last = plan.rank - 1
+    cdef Py_ssize_t column = plan.shape[fast]
+    cdef Py_ssize_t step = plan.fold_stride if plan.fold > 1 else plan.source.strides[last]
+    cdef Py_ssize_t room = BLOCK // plan.target.item
+    cdef Py_ssize_t rows = room // column
+    tile.inner, tile.second, tile.n = fast, last, column
+    tile.late = True
+    tile.along = tile.across = tile.by_row = tile.direct = False
+    if (
+        plan.step_count > 1 or not row_ready(&plan.source, fast) or step != column * plan.source.item
+        or rows < NARROW + plan.fold - 1
+    ):
+        rows = min(COLUMNS, plan.shape[last])
+        tile.n = min(column, min(room // rows, most_items(plan, tile, BLOCK) * plan.fold // rows))
+        tile.n -= tile.n % NARROW if tile.n > NARROW else 0
+    elif plan.fold == 1:
+        rows -= rows % NARROW
+    tile.rows = min(rows - rows % plan.fold, plan.shape[last])
+
+
 cdef inline void choose_tile(const Plan *plan, Tile *tile) noexcept nogil:
     cdef int fast = fast_axis(plan) if plan.scan == NULL else plan.rank - 1
     cdef bint crosswise = fast != plan.rank - 1
     cdef Py_ssize_t inner_size = plan.shape[plan.rank - 1]
     cdef Py_ssize_t most
     cdef bint whole, ready, in_place
+    tile.late = tile.streamed = False
+    if crosswise and turns_late(plan, fast):
+        choose_late_tile(plan, tile, fast)
+        return
     tile.inner = plan.rank - 1
     tile.second = fast if crosswise else plan.rank - 2
     tile.along = told_apart(plan, tile.inner)
@@ -259,6 +324,7 @@ cdef inline void choose_tile(const Plan *plan, Tile *tile) noexcept nogil:
     if crosswise:
         tile.rows = min(plan.shape[fast], max(1, most // min(inner_size, SQUARE)))
         tile.n = whole_lines(min(inner_size, most // tile.rows), inner_size)
+        tile.n -= tile.n % plan.fold
     elif (
         in_place and not tile.across and tile.second >= 0 and inner_size <= most
         and whole and lies_whole(&plan.source, plan, tile)

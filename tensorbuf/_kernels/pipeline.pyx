@@ -12,6 +12,7 @@ cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int64_t
 
+from tensorbuf._kernels.blocks cimport tb_use_v3
 from tensorbuf._kernels.geometry cimport STREAMED, Plan, Step, Tile, arrange, choose_tile
 from tensorbuf._kernels.memory cimport aligned
 from tensorbuf._kernels.outlines cimport MOST_OUTLINED, Outline, apart, has_outline, take_outline
@@ -44,11 +45,12 @@ def levels():
     return ("baseline", "v3") if processor_has_v3() else ("baseline",)
 
 
-def use(convert_table, arithmetic_table):
-    """Take the kernels of one level: the capsules that its modules call `table`."""
+def use(str level, convert_table, arithmetic_table):
+    """Take the kernels of one level, the capsules that its modules call `table`, and its ways to move bytes."""
     global kernels, arithmetics
     kernels = <Kernels *> PyCapsule_GetPointer(convert_table, "tensorbuf._kernels.Kernels")
     arithmetics = <Arithmetics *> PyCapsule_GetPointer(arithmetic_table, "tensorbuf._kernels.Arithmetics")
+    tb_use_v3(level == "v3")
 
 
 def has_reciprocals():

@@ -64,20 +64,21 @@ TB_AVX2 static inline __m256i tb_apart(const char *first, int step) {
     return _mm256_blend_epi32(_mm256_blend_epi32(tb_words(first), tb_words(first + 4 * 7), 0x22),
                               _mm256_blend_epi32(tb_words(first + 4 * 14), tb_words(first + 4 * 21), 0x88), 0xCC);
 }
-TB_AVX2 static inline void tb_eight(const char *view, int step, int back, __m256i order, ptrdiff_t entry, char *flat) {
+TB_AVX2 static inline void tb_eight(const char *view, int step, int back, int ahead, __m256i order, ptrdiff_t entry, char *flat) {
     const char *first = view + (back ? -(entry + 7) : entry) * 4 * step;
     int line;
-    /* The vectors of a larger step lie across the ends of cache lines, for which the processor fetches ahead too late. */
-    for (line = 0; line < 32 * step && step > 1; line += 64) tb_prefetch(first + (back ? -512 - line : 512 + line));
+    /* The vectors of a larger step may lie across the ends of cache lines, for which the processor fetches ahead too late. */
+    for (line = 0; ahead && line < 32 * step && step > 1; line += 64) tb_prefetch(first + (back ? -512 - line : 512 + line));
     _mm256_storeu_si256((__m256i *)(flat + 4 * entry), _mm256_permutevar8x32_epi32(tb_apart(first, step), order));
 }
 
 /* The rows of a view, as many as `rows` says: the first row's first entry is at `view`, those of the others lie `table[row]` (or
-   without a table `row`) times `stride` bytes from there. */
+   without a table `row`) times `stride` bytes from there. `ahead` is for memory that is in no cache yet. */
 typedef struct {
     const char *view;
     ptrdiff_t rows, stride;
     const int64_t *table;
+    int ahead;
 } tb_rows;
 
 /* `count` words of each row, at least eight. A row's last vector may repeat some of those before it. */
@@ -85,8 +86,8 @@ TB_AVX2 static inline int tb_walk(tb_rows from, int step, int back, __m256i orde
     ptrdiff_t row, entry;
     for (row = 0; row < from.rows; row++, flat += 4 * count) {
         const char *view = from.view + (from.table ? (ptrdiff_t)from.table[row] : row) * from.stride;
-        for (entry = 0; entry + 8 <= count; entry += 8) tb_eight(view, step, back, order, entry, flat);
-        if (entry < count) tb_eight(view, step, back, order, count - 8, flat);
+        for (entry = 0; entry + 8 <= count; entry += 8) tb_eight(view, step, back, from.ahead, order, entry, flat);
+        if (entry < count) tb_eight(view, step, back, from.ahead, order, count - 8, flat);
     }
     return 1;
 }
@@ -108,8 +109,8 @@ TB_AVX2 static int tb_reversed_v3(tb_rows from, ptrdiff_t count, char *flat) {
 
 /* Runs of `count` items of 4 or 8 bytes that are `stride` bytes apart: 1 where they were copied, 0 where they were left alone. */
 static inline int tb_runs(ptrdiff_t size, const char *view, ptrdiff_t rows, ptrdiff_t row_stride, const int64_t *table,
-                          ptrdiff_t stride, ptrdiff_t count, char *flat) {
-    tb_rows from = {view, rows, row_stride, table};
+                          ptrdiff_t stride, ptrdiff_t count, int ahead, char *flat) {
+    tb_rows from = {view, rows, row_stride, table, ahead};
     if (!tb_v3 || count < 8) return 0;
     if (size == 8) return stride == -8 && tb_reversed_v3(from, count, flat);
     return size == 4 && tb_words_v3(from, stride, count, flat);
@@ -119,8 +120,8 @@ static inline int tb_runs(ptrdiff_t size, const char *view, ptrdiff_t rows, ptrd
 
 static inline void tb_use_v3(int wanted) { (void)wanted; }
 static inline int tb_runs(ptrdiff_t size, const char *view, ptrdiff_t rows, ptrdiff_t row_stride, const int64_t *table,
-                          ptrdiff_t stride, ptrdiff_t count, char *flat) {
-    (void)size, (void)view, (void)rows, (void)row_stride, (void)table, (void)stride, (void)count, (void)flat;
+                          ptrdiff_t stride, ptrdiff_t count, int ahead, char *flat) {
+    (void)size, (void)view, (void)rows, (void)row_stride, (void)table, (void)stride, (void)count, (void)ahead, (void)flat;
     return 0;
 }
 

@@ -17,7 +17,7 @@ cdef extern from "rows.h":
     void tb_use_v3(bint wanted) noexcept nogil
     bint tb_runs(
         Py_ssize_t size, const char *view, Py_ssize_t rows, Py_ssize_t row_stride, const int64_t *table,
-        Py_ssize_t stride, Py_ssize_t count, char *flat,
+        Py_ssize_t stride, Py_ssize_t count, bint ahead, char *flat,
     ) noexcept nogil
 
 cdef enum:
@@ -148,7 +148,9 @@ cdef inline void read_runs(const char *view, const Axis *outer, const Axis *inne
     cdef Py_ssize_t row
     cdef Shuffle shuffle
     cdef Axis single
-    if tb_runs(sizeof(Item), view, outer.count, outer.stride, outer.table, inner.stride, inner.count, <char *>flat):
+    if tb_runs(
+        sizeof(Item), view, outer.count, outer.stride, outer.table, inner.stride, inner.count, True, <char *>flat
+    ):
         return
     shuffle.together = shuffle.times = shuffle.start = 0
     if wide(sizeof(Item)) > sizeof(Item):

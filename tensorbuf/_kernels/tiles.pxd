@@ -7,11 +7,12 @@ through a block (geometry.most_items); what is read and written in place may be 
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 
-from tensorbuf._kernels.blocks cimport (
-    load_words, loose16, loose32, loose64, loose128, map_words, store_words, swap_words,
-)
+from tensorbuf._kernels.blocks cimport Lines, loose16, loose32, loose64, map_words, turn_lines
 from tensorbuf._kernels.geometry cimport (
     ALIGNED, LINE, MOST_AXES, PATTERN, Blocks, Operand, Plan, Step, Tile, after_line, before_line, has_pattern, place,
+)
+from tensorbuf._kernels.operands cimport (
+    lies_as_block, lies_ready, load, load_apart, load_folded, load_source, row_step, store, stream, swap,
 )
 from tensorbuf._kernels.types cimport MOST_PARAMETERS, Span, point
 
@@ -22,85 +23,8 @@ cdef extern from "environment.h":
     void environment_leave(environment saved) noexcept nogil
 
 cdef extern from "stream.h":
-    void stream_bytes(char *dst, const char *src, Py_ssize_t n) noexcept nogil
     void fetch_bytes(const char *src, Py_ssize_t n) noexcept nogil
     void stream_end() noexcept nogil
-
-
-cdef inline bint lies_as_block(
-    const Operand *operand, Py_ssize_t stride, Py_ssize_t row_stride, Py_ssize_t n, Py_ssize_t rows
-) noexcept nogil:
-    """Whether the tile lies in memory just as a block would."""
-    return operand.plain and (n == 1 or stride == operand.item) and (rows == 1 or row_stride == n * operand.item)
-
-
-cdef inline void load(
-    const Operand *operand, const char *data, Py_ssize_t stride, Py_ssize_t row_stride, Py_ssize_t n, Py_ssize_t rows,
-    char *block,
-) noexcept nogil:
-    if operand.swapped and rows == 1 and stride == operand.item:
-        swap(operand.item, data, block, n)
-        return
-    load_apart(operand, data, stride, row_stride, n, rows, block, n * operand.item)
-    if operand.swapped:
-        swap(operand.item, block, block, n * rows)
-
-
-cdef inline void load_apart(
-    const Operand *operand, const char *data, Py_ssize_t stride, Py_ssize_t row_stride, Py_ssize_t n, Py_ssize_t rows,
-    char *block, Py_ssize_t pitch,
-) noexcept nogil:
-    """The items as they are, in rows that begin `pitch` bytes one after the other."""
-    if operand.item == 1:
-        load_words(data, stride, row_stride, n, rows, <uint8_t *> block, pitch)
-    elif operand.item == 2:
-        load_words(data, stride, row_stride, n, rows, <loose16 *> block, pitch)
-    elif operand.item == 4:
-        load_words(data, stride, row_stride, n, rows, <loose32 *> block, pitch)
-    elif operand.item == 8:
-        load_words(data, stride, row_stride, n, rows, <loose64 *> block, pitch)
-    else:
-        load_words(data, stride, row_stride, n, rows, <loose128 *> block, pitch)
-
-
-cdef inline void store(
-    const Operand *operand, char *block, Py_ssize_t stride, Py_ssize_t row_stride, Py_ssize_t n, Py_ssize_t rows,
-    char *data,
-) noexcept nogil:
-    if operand.swapped:
-        swap(operand.item, block, block, n * rows)
-    if operand.item == 1:
-        store_words(<const uint8_t *> block, stride, row_stride, n, rows, data)
-    elif operand.item == 2:
-        store_words(<const loose16 *> block, stride, row_stride, n, rows, data)
-    elif operand.item == 4:
-        store_words(<const loose32 *> block, stride, row_stride, n, rows, data)
-    else:
-        store_words(<const loose64 *> block, stride, row_stride, n, rows, data)
-
-
-cdef inline void stream(
-    const Operand *operand, const char *block, Py_ssize_t row_stride, Py_ssize_t n, Py_ssize_t rows, char *data
-) noexcept nogil:
-    """`store` for rows without gaps and in native order, past the caches."""
-    cdef Py_ssize_t j, row = n * operand.item
-    if row_stride == row:
-        stream_bytes(data, block, row * rows)
-        return
-    for j in range(rows):
-        stream_bytes(data + j * row_stride, block + j * row, row)
-
-
-cdef inline void swap(Py_ssize_t item, const char *src, char *dst, Py_ssize_t n) noexcept nogil:
-    # complex64 (eight bytes) comes out with its parts exchanged, which its one kernel, to BOOL, does not tell apart.
-    if item == 2:
-        swap_words(<const loose16 *> src, <loose16 *> dst, n)
-    elif item == 4:
-        swap_words(<const loose32 *> src, <loose32 *> dst, n)
-    elif item == 8:
-        swap_words(<const loose64 *> src, <loose64 *> dst, n)
-    elif item == 16:
-        swap_words(<const loose128 *> src, <loose128 *> dst, n)
 
 
 cdef inline Py_ssize_t load_parameters(
@@ -197,7 +121,10 @@ cdef inline Py_ssize_t run_steps(
     cdef int k
     for k in range(plan.step_count):
         if k == plan.step_count - 1 and plan.scan == NULL:
-            run_aligned(&plan.steps[k], values, item, into, blocks, n, period)
+            if values == blocks.source:     # aligned itself, which counts more
+                run_step(&plan.steps[k], values, into, blocks, n, period)
+            else:
+                run_aligned(&plan.steps[k], values, item, into, blocks, n, period)
             return n
         result = blocks.odd if k % 2 else blocks.even
         run_step(&plan.steps[k], values, result, blocks, n, period)
@@ -213,26 +140,50 @@ cdef inline void move_tile(
     """A tile without steps: the bits stay."""
     cdef const Operand *source = &plan.source
     cdef const Operand *target = &plan.target
-    cdef Py_ssize_t source_rows = source.strides[tile.second] if tile.second >= 0 else 0
-    cdef Py_ssize_t target_rows = target.strides[tile.second] if tile.second >= 0 else 0
+    cdef Py_ssize_t stride = source.strides[tile.inner]
+    cdef Py_ssize_t source_rows = row_step(source, tile)
+    cdef Py_ssize_t target_rows = row_step(target, tile)
     cdef char *block = blocks.source
-    if tile.direct and not plan.staged and not (tile.by_row and source.swapped):
-        if tile.by_row:
-            load_apart(
-                source, source.data + corner[0], source.strides[tile.inner], source_rows, n, rows,
-                target.data + corner[1], target_rows,
-            )
-        else:
-            load(
-                source, source.data + corner[0], source.strides[tile.inner], source_rows, n, rows,
-                target.data + corner[1],
-            )
-        return
-    if plan.staged or target.swapped or not lies_as_block(source, source.strides[tile.inner], source_rows, n, rows):
-        load(source, source.data + corner[0], source.strides[tile.inner], source_rows, n, rows, block)
+    cdef char *values = source.data + corner[0]
+    cdef char *into = target.data + corner[1]
+    if tile.direct and tile.by_row and plan.fold > 1:
+        load_folded(plan, values, n, rows, into, target_rows)
+    elif tile.direct and tile.by_row and not plan.staged and not source.swapped:
+        load_apart(source, values, stride, source_rows, n, rows, into, target_rows)
+    elif tile.direct and not tile.by_row and not plan.staged:
+        load_source(plan, tile, values, n, rows, into)
     else:
-        block = source.data + corner[0]
-    store(target, block, target.strides[tile.inner], target_rows, n, rows, target.data + corner[1])
+        if lies_ready(plan, tile, n, rows) and not target.swapped:
+            block = values
+        else:
+            load_source(plan, tile, values, n, rows, block)
+        store(target, block, target.strides[tile.inner], target_rows, n, rows, into)
+
+
+cdef inline void run_late(
+    const Plan *plan, const Tile *tile, Blocks *blocks, const Py_ssize_t *corner, Py_ssize_t n, Py_ssize_t rows
+) noexcept nogil:
+    """Loads and steps, for each place of the fold, and one store that turns all of them."""
+    cdef const Operand *source = &plan.source
+    cdef const Operand *target = &plan.target
+    cdef Py_ssize_t stride = plan.fold_stride if plan.fold > 1 else source.strides[tile.second]
+    cdef Py_ssize_t count = rows // plan.fold
+    cdef Py_ssize_t size = n * count
+    cdef Py_ssize_t period = load_parameters(plan, tile, blocks, corner, 0, n, rows)
+    cdef Py_ssize_t part
+    cdef char *values
+    cdef Lines lines
+    for part in range(plan.fold):
+        values = source.data + corner[0] + part * source.strides[tile.second]
+        if not lies_as_block(source, source.strides[tile.inner], stride, n, count):
+            load(source, values, source.strides[tile.inner], stride, n, count, blocks.source)
+            values = blocks.source
+        run_steps(plan, blocks, values, blocks.target + part * size * target.item, size, period)
+    if target.swapped:
+        swap(target.item, blocks.target, blocks.target, n * rows)
+    lines.data, lines.stride = blocks.target, size * target.item
+    lines.fold, lines.fold_stride = plan.fold, n * target.item
+    turn_lines(target.item, &lines, rows, n, target.data + corner[1], target.strides[tile.inner])
 
 
 cdef inline Py_ssize_t run_tile(
@@ -244,8 +195,7 @@ cdef inline Py_ssize_t run_tile(
     """
     cdef const Operand *source = &plan.source
     cdef const Operand *target = &plan.target
-    cdef Py_ssize_t source_rows = source.strides[tile.second] if tile.second >= 0 else 0
-    cdef Py_ssize_t target_rows = target.strides[tile.second] if tile.second >= 0 else 0
+    cdef Py_ssize_t target_rows = row_step(target, tile)
     cdef char *into = target.data + corner[1] if tile.direct else blocks.target
     cdef char *values = source.data + corner[0]
     cdef Py_ssize_t row, period, passed
@@ -255,10 +205,13 @@ cdef inline Py_ssize_t run_tile(
     if plan.step_count == 0 and plan.scan == NULL:
         move_tile(plan, tile, blocks, corner, n, rows)
         return n * rows
+    if tile.late:
+        run_late(plan, tile, blocks, corner, n, rows)
+        return n * rows
     if tile.streamed:
         fetch_bytes(values + n * source.strides[tile.inner], n * rows * source.item)
-    if plan.staged or not lies_as_block(source, source.strides[tile.inner], source_rows, n, rows):
-        load(source, values, source.strides[tile.inner], source_rows, n, rows, blocks.source)
+    if not lies_ready(plan, tile, n, rows):
+        load_source(plan, tile, values, n, rows, blocks.source)
         values = blocks.source
     if tile.by_row:
         for row in range(rows):
@@ -284,10 +237,32 @@ cdef inline Py_ssize_t run_tile(
 
 cdef inline void advance(const Plan *plan, Py_ssize_t *corner, int axis, Py_ssize_t steps) noexcept nogil:
     cdef int k
-    corner[0] += plan.source.strides[axis] * steps
+    if plan.fold > 1 and axis == plan.rank - 1:
+        corner[0] += steps // plan.fold * plan.fold_stride + steps % plan.fold * plan.source.strides[axis]
+    else:
+        corner[0] += plan.source.strides[axis] * steps
     corner[1] += plan.target.strides[axis] * steps
     for k in range(plan.parameter_count):
         corner[2 + k] += plan.parameters[k].strides[axis] * steps
+
+
+cdef inline Py_ssize_t up_to_line(
+    const Plan *plan, const Tile *tile, const Py_ssize_t *at, Py_ssize_t n
+) noexcept nogil:
+    """Of `n` items of a row as many, in whole folds, as let the next ones begin on a cache line.
+
+    It is one of the target's, but where the source is read by larger steps: there it reads more than it writes.
+    """
+    cdef Py_ssize_t item = plan.target.item
+    cdef Py_ssize_t step = plan.source.strides[tile.inner]
+    cdef Py_ssize_t fewer = n
+    if plan.source.item < step <= LINE // 4 and plan.fold == 1:
+        fewer -= after_line(plan.source.data + at[0] + n * step, step)
+    else:
+        fewer -= after_line(plan.target.data + at[1] + n * item, item)
+    while fewer % plan.fold > 0 and fewer > n // 2:
+        fewer -= LINE // item
+    return fewer if fewer > n // 2 else n
 
 
 cdef inline Py_ssize_t run_plane(
@@ -308,8 +283,8 @@ cdef inline Py_ssize_t run_plane(
             if tile.second >= 0:
                 advance(plan, at, tile.second, row)
             advance(plan, at, tile.inner, column)
-            if column == 0 and LINE < n < inner_size:
-                n -= after_line(plan.target.data + at[1], plan.target.item)     # the next ones begin on a line
+            if not tile.late and column == 0 and LINE <= n < inner_size:
+                n = up_to_line(plan, tile, at, n)
             done = run_tile(plan, tile, blocks, at, n, rows)
             passed += done
             if done < n * rows:
@@ -332,9 +307,9 @@ cdef inline Py_ssize_t run_all(const Plan *plan, const Tile *tile, Blocks *block
         passed += done
         if done < plane:
             return passed
-        axis = plan.rank - 2
+        axis = plan.rank - 1
         while axis >= 0:
-            if axis != tile.second:
+            if axis != tile.inner and axis != tile.second:
                 index[axis] += 1
                 advance(plan, corner, axis, 1)
                 if index[axis] < plan.shape[axis]:

@@ -1,0 +1,58 @@
+/* Short rows moved between memory and blocks, and the bytes of items reversed, by vectors of AVX2; where there are none, nothing is done
+   and the caller's loops do all. */
+#ifndef TENSORBUF_MOVES_H
+#define TENSORBUF_MOVES_H
+
+#include <stddef.h>
+
+#include "rows.h"
+
+#if defined(TB_AVX2)
+
+/* The bytes of items of 2, 4 or 8 bytes, `size` in all. Gives how many are done; `dst` may be `src`. */
+TB_AVX2 static ptrdiff_t swap_v3(ptrdiff_t item, const char *src, char *dst, ptrdiff_t size) {
+    __m128i as_they_are = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    __m256i places = _mm256_broadcastsi128_si256(_mm_xor_si128(as_they_are, _mm_set1_epi8((char)(item - 1))));
+    ptrdiff_t done;
+    for (done = 0; done + 64 <= size; done += 64) {
+        __m256i first = _mm256_shuffle_epi8(tb_words(src + done), places);
+        __m256i second = _mm256_shuffle_epi8(tb_words(src + done + 32), places);
+        _mm256_storeu_si256((__m256i *)(dst + done), first);
+        _mm256_storeu_si256((__m256i *)(dst + done + 32), second);
+    }
+    return done;
+}
+/* A row's first and last vectors may lie over the others, which end where cache lines do. */
+TB_AVX2 static void copy_rows_v3(const char *src, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t size, char *dst, ptrdiff_t dst_stride) {
+    ptrdiff_t done;
+    for (; rows > 0; rows--, src += stride, dst += dst_stride) {
+        _mm256_storeu_si256((__m256i *)dst, tb_words(src));
+        for (done = 32 - ((uintptr_t)dst & 31); done + 32 <= size; done += 32)
+            _mm256_storeu_si256((__m256i *)(dst + done), tb_words(src + done));
+        if (done < size) _mm256_storeu_si256((__m256i *)(dst + size - 32), tb_words(src + size - 32));
+    }
+}
+
+/* 1 where the rows of `size` bytes were copied, 0 where they were left alone: longer ones are for memcpy. */
+static inline int copy_rows(const char *src, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t size, char *dst, ptrdiff_t dst_stride) {
+    if (!tb_v3 || size < 32 || size > 1024) return 0;
+    copy_rows_v3(src, stride, rows, size, dst, dst_stride);
+    return 1;
+}
+static inline ptrdiff_t swap_vectors(ptrdiff_t item, const char *src, char *dst, ptrdiff_t size) {
+    return tb_v3 ? swap_v3(item, src, dst, size) : 0;
+}
+
+#else
+
+static inline int copy_rows(const char *src, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t size, char *dst, ptrdiff_t dst_stride) {
+    (void)src, (void)stride, (void)rows, (void)size, (void)dst, (void)dst_stride;
+    return 0;
+}
+static inline ptrdiff_t swap_vectors(ptrdiff_t item, const char *src, char *dst, ptrdiff_t size) {
+    (void)item, (void)src, (void)dst, (void)size;
+    return 0;
+}
+
+#endif
+#endif

@@ -1,0 +1,123 @@
+"""Tiles at their edges: sides around the squares, lines and blocks that they are moved by, in every layout."""
+
+import itertools
+
+import numpy as np
+import pytest
+from layouts import Layout, placed
+
+from tensorbuf import convert
+
+# Squares have 2 to 16 items a side, or twice as many in one direction; columns are taken by 48, rows by 64.
+SIDES = (1, 2, 3, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64, 65, 70)
+CHANNELS = (1, 2, 3, 4, 5, 7, 15, 16, 17)
+
+# To narrower items, to wider ones, to as wide ones, and to the same ones, of every size.
+PAIRS = (
+    ("float32", "uint8"),
+    ("float64", "uint8"),
+    ("float64", "float16"),
+    ("float64", "int32"),
+    ("float32", "float16"),
+    ("uint8", "float32"),
+    ("int16", "float64"),
+    ("int32", "float32"),
+    ("complex128", "complex64"),
+    ("uint8", "uint8"),
+    ("int16", "int16"),
+    ("float32", "float32"),
+    ("float64", "float64"),
+    ("complex128", "complex128"),
+)
+
+
+def of_bits(shape: tuple[int, ...], name: str) -> np.ndarray:
+    """Values of arbitrary bits where they are only moved: a signalling NaN must stay one."""
+    dtype = np.dtype(name)
+    return np.random.default_rng(5).integers(0, 256, (*shape, dtype.itemsize), np.uint8).view(dtype)[..., 0]
+
+
+def values_of(shape: tuple[int, ...], of: str, to: str) -> np.ndarray:
+    if of == to:
+        return of_bits(shape, of)
+    return (np.arange(int(np.prod(shape))) * 7919 % 255).astype(of).reshape(shape)
+
+
+def layouts(values: np.ndarray) -> list[np.ndarray]:
+    """The same values with every order of axes in memory, and in the reverse one at every alignment, step and order."""
+    gap = values.itemsize
+    return [
+        *(
+            np.ascontiguousarray(values.transpose(order)).transpose(np.argsort(order))
+            for order in itertools.permutations(range(values.ndim))
+        ),
+        placed(values, Layout(order="F", swapped=True)),
+        placed(values, Layout(order="F", offset=1)),
+        placed(values, Layout(order="F", gap=gap, offset=3)),
+        placed(values, Layout(order="F", backward=True, swapped=True)),
+    ]
+
+
+def check(values: np.ndarray, to: str) -> None:
+    want = convert(values, to)
+    for source in layouts(values):
+        got = convert(source, to)
+        assert got.tobytes() == want.tobytes(), (source.dtype, source.shape, source.strides)
+
+
+@pytest.mark.levels
+@pytest.mark.parametrize(("of", "to"), PAIRS)
+def test_two_axes(of, to):
+    for shape in itertools.product(SIDES, repeat=2):
+        check(values_of(shape, of, to), to)
+
+
+@pytest.mark.levels
+@pytest.mark.parametrize(("of", "to"), PAIRS)
+def test_channels_last(of, to):
+    for height, width, channels in itertools.product((1, 15, 17, 33, 64), (1, 16, 21, 70), CHANNELS):
+        check(values_of((height, width, channels), of, to), to)
+
+
+@pytest.mark.levels
+@pytest.mark.parametrize(("of", "to"), PAIRS)
+@pytest.mark.parametrize("shape", [(700, 40, 3), (2100, 19), (19, 2100), (3, 130, 30, 3), (340, 25, 3), (16, 16, 9, 7)])
+def test_columns_longer_than_a_block(of, to, shape):
+    check(values_of(shape, of, to), to)
+
+
+@pytest.mark.levels
+@pytest.mark.parametrize(("of", "to"), PAIRS)
+def test_targets_in_other_layouts(of, to):
+    for shape in ((33, 47), (70, 130), (40, 33, 3)):
+        values = values_of(shape, of, to)
+        want = convert(values, to)
+        for source, target in itertools.product(layouts(values), layouts(np.zeros_like(want))):
+            assert convert(source, to, out=target) is target
+            assert target.astype(want.dtype).tobytes() == want.tobytes(), (source.strides, target.strides)
+
+
+@pytest.mark.levels
+@pytest.mark.parametrize("name", ["uint8", "int16", "float32", "float64", "complex128"])
+def test_steps_of_every_length_from_every_start(name):
+    values = of_bits((4200,), name)
+    for step, backward, swapped in itertools.product((1, 2, 3, 4, 5), (False, True), (False, True)):
+        for length in (*range(1, 71), 2030, 2048, 2049, 4100):
+            layout = Layout(
+                gap=(step - 1) * values.itemsize, backward=backward, offset=length * 5 % 16, swapped=swapped
+            )
+            got = convert(placed(values[:length], layout), name)
+            assert got.tobytes() == values[:length].tobytes(), (layout, length)
+
+
+@pytest.mark.levels
+def test_nothing_beside_the_target_changes():
+    """Vectors may lie over one another, but never over what is not the target's."""
+    for shape in itertools.product((16, 17, 33, 47), (16, 19, 33, 50)):
+        for of, to in (("float32", "uint8"), ("uint8", "float32"), ("float32", "float32"), ("int16", "int16")):
+            values = np.asfortranarray(values_of(shape, of, of))
+            memory = np.full((shape[0] + 2, shape[1] + 2), 77, to)
+            expected = memory.copy()
+            expected[1:-1, 1:-1] = convert(np.ascontiguousarray(values), to)
+            convert(values, to, out=memory[1:-1, 1:-1])
+            assert memory.tobytes() == expected.tobytes()
