@@ -51,7 +51,7 @@ def passes(src: Array, dst: Array) -> Iterator[tuple[Array, Array]]:
         yield src, dst
         return
     distinct = _distinct(src)
-    if distinct.nbytes <= _places.ROOM:
+    if _is_small(distinct):
         yield _copied(distinct, src.shape), dst
         return
     source, target = Places(src.squeeze()), Places(dst.squeeze())
@@ -74,7 +74,7 @@ def blocks(src: Array, dst: Array) -> Iterator[tuple[tuple[slice, ...], Array, A
     """
     whole = tuple(slice(0, size) for size in src.shape)
     distinct = _distinct(src)
-    if distinct.nbytes <= _places.ROOM:
+    if _is_small(distinct):
         yield whole, _copied(distinct, src.shape), dst
         return
     source, target = Places(src), Places(dst)
@@ -93,8 +93,8 @@ def blocks(src: Array, dst: Array) -> Iterator[tuple[tuple[slice, ...], Array, A
 
 def _ordered(source: Places, target: Places) -> Iterator[tuple[Array, Array]] | None:
     """Pairs of views that can be converted without other memory; then the items lie in the order of the source's."""
-    src, dst = source.array, target.shaped(source.array.shape)
-    if dst is None or not target.apart():
+    src, dst = source.array, target.shaped(source.array.shape) if target.apart() else None
+    if dst is None:
         return None
     if same_places(src, dst):
         return iter([(src, dst)])
@@ -177,6 +177,11 @@ def _arrange(source: Places, target: Places) -> None:
 def _distinct(src: Array) -> Array:
     """The items that are not repetitions."""
     return src[tuple(slice(None if stride else 1) for stride in src.strides)]
+
+
+def _is_small(distinct: Array) -> bool:
+    """Whether a copy takes little memory, and no longer than two passes."""
+    return distinct.nbytes <= 2 * _places.ROOM
 
 
 def _copied(distinct: Array, shape: tuple[int, ...]) -> Array:

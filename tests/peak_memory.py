@@ -59,7 +59,7 @@ def conversions() -> None:
     late[-1, -1] = 300
     for array in (f4, f8, u1, misaligned, swapped, late):
         convert(array[:9, :9], "int16")
-    convert(f4[:300, :301].T, "int32", out=i4[:301, :300])  # the code that moves items
+    convert(f4[:400, :401].T, "int32", out=i4[:401, :400])  # the code that moves items
     check("contiguous", lambda: convert(f4, "uint8", out=u1))
     check("widening", lambda: convert(u1, "float64", out=f8))
     check("from Fortran", lambda: convert(f4.T, "float64", out=f8))
@@ -82,6 +82,7 @@ def conversions() -> None:
     check("Fortran, widening in place", lambda: convert(half.T, "float64", out=f8.T))
     check("backward in place", lambda: convert(half[::-1, ::-1], "float64", out=f8[::-1, ::-1]))
     check("byte-swapped in place", lambda: convert(swapped, "float32", out=swapped.view(np.float32)))
+    check("small and reversed", lambda: convert(f4[:64][::-1], "int32", out=i4[:64]))
     check("reversed", lambda: convert(f4.reshape(-1)[::-1], "int32", out=i4.reshape(-1)))
     check("rows reversed", lambda: convert(f4[::-1], "int32", out=i4))
     check("columns reversed", lambda: convert(f4[:, ::-1], "float32", out=f4))
