@@ -313,7 +313,8 @@ class Converter:
         if isinstance(x, Mapping):
             return self._convert_mapping(x, out)
         if not plan.operations and plan.layout is None:
-            return convert(x, plan.dtype, out=out, **plan.rule._asdict())
+            overflow, rounding, nan = plan.rule
+            return convert(x, plan.dtype, out=out, overflow=overflow, rounding=rounding, nan=nan)
         result = plan.carry_out(plan.values_of(x), out)
         return source.like(x, result) if out is None else written(out, result)
 

@@ -1,4 +1,4 @@
-"""Outlines: what must be the same of two arrays for a plan to serve both, and whether two arrays share memory."""
+"""Outlines: what must be the same of two arrays for a plan to serve both; and what arrays are to each other."""
 
 cimport numpy as cnp
 
@@ -64,3 +64,19 @@ cdef inline bint apart(cnp.ndarray a, cnp.ndarray b) noexcept:
     extent(a, &start, &stop)
     extent(b, &other_start, &other_stop)
     return stop <= other_start or other_stop <= start
+
+
+cdef inline bint is_plain(cnp.ndarray array) noexcept:
+    """Whether its items lie in C order, one after the other, aligned and in native byte order."""
+    return cnp.PyArray_IS_C_CONTIGUOUS(array) and cnp.PyArray_ISALIGNED(array) and cnp.PyArray_ISNOTSWAPPED(array)
+
+
+cdef inline bint is_room_for(cnp.ndarray source, cnp.ndarray out) noexcept:
+    """Whether `out` is plain, writable, of the same shape, and surely apart."""
+    cdef int axis
+    if cnp.PyArray_NDIM(out) != cnp.PyArray_NDIM(source) or not is_plain(out):
+        return False
+    for axis in range(cnp.PyArray_NDIM(out)):
+        if cnp.PyArray_DIMS(out)[axis] != cnp.PyArray_DIMS(source)[axis]:
+            return False
+    return cnp.PyArray_ISWRITEABLE(out) and apart(out, source)

@@ -15,14 +15,16 @@ from libc.stdint cimport int64_t
 from tensorbuf._kernels.blocks cimport tb_use_v3
 from tensorbuf._kernels.geometry cimport STREAMED, Plan, Step, Tile, arrange, choose_tile
 from tensorbuf._kernels.memory cimport aligned
-from tensorbuf._kernels.outlines cimport MOST_OUTLINED, Outline, apart, has_outline, take_outline
+from tensorbuf._kernels.outlines cimport (
+    MOST_OUTLINED, Outline, apart, has_outline, is_plain, is_room_for, take_outline,
+)
 from tensorbuf._kernels.plans cimport (
     add_convert, add_operations, add_parameter, add_program, bounds_of, open_plan, scan_with, write_to,
 )
 from tensorbuf._kernels.tiles cimport environment, environment_enter, environment_leave, run, run_aligned
 from tensorbuf._kernels.types cimport (
     BOOL, FINITE, FLOAT32, FLOAT64, FROM_UINT8, INT8, NORMALIZE_BY_RECIPROCALS, PROGRAMS, QUANTIZE,
-    QUANTIZE_BY_RECIPROCALS, SATURATE, TO_INT8, TO_UINT8, TRUNCATE, UINT8, Arithmetics, Bounds, Kernels, Span,
+    QUANTIZE_BY_RECIPROCALS, SATURATE, TO_INT8, TO_UINT8, TRUNCATE, UINT8, Arithmetics, Bounds, Kernels,
 )
 
 cnp.import_array()
@@ -245,7 +247,8 @@ cdef class Recent:
         """The result, in `out` or, where that is None, in new memory; None where no run was like this one."""
         cdef _Made made
         cdef cnp.ndarray source, target
-        cdef Plan plan
+        cdef Plan *plan
+        cdef Plan own
         if not cnp.PyArray_CheckExact(x) or not (out is None or cnp.PyArray_CheckExact(out)):
             return None
         source = x
@@ -261,10 +264,14 @@ cdef class Recent:
                 target = out
             else:
                 continue
-            plan = made.prepared.plan
+            plan = &made.prepared.plan
+            if made.prepared.size >= WITHOUT_GIL:
+                # Another thread may carry it out meanwhile.
+                own = made.prepared.plan
+                plan = &own
             plan.source.data = <char *> cnp.PyArray_DATA(source)
             plan.target.data = <char *> cnp.PyArray_DATA(target)
-            _execute(&plan, &made.prepared.tile, made.prepared.size)
+            _execute(plan, &made.prepared.tile, made.prepared.size)
             return target
         return None
 
@@ -300,20 +307,6 @@ cdef inline int _code(cnp.ndarray array) noexcept:
     return _codes[number] if 0 <= number < MOST_NUMBERS else NO_CODE
 
 
-cdef inline bint _ready(cnp.ndarray array) noexcept:
-    return cnp.PyArray_IS_C_CONTIGUOUS(array) and cnp.PyArray_ISALIGNED(array) and cnp.PyArray_ISNOTSWAPPED(array)
-
-
-cdef bint _fits(cnp.ndarray out, cnp.ndarray like, int code) noexcept:
-    cdef int axis
-    if _code(out) != code or cnp.PyArray_NDIM(out) != cnp.PyArray_NDIM(like) or not _ready(out):
-        return False
-    for axis in range(cnp.PyArray_NDIM(out)):
-        if cnp.PyArray_DIMS(out)[axis] != cnp.PyArray_DIMS(like)[axis]:
-            return False
-    return cnp.PyArray_ISWRITEABLE(out) and apart(out, like)
-
-
 cdef inline void _run_row(const Step *step, cnp.ndarray source, cnp.ndarray target, Py_ssize_t n) noexcept nogil:
     cdef environment saved = environment_enter()
     run_aligned(
@@ -338,22 +331,22 @@ cdef object _quick(x, dtype, out):
         found = _targets.get(dtype)
     except TypeError:   # unhashable, so no dtype-like
         return None
-    if found is None or code == NO_CODE or not _ready(source):
+    if found is None or code == NO_CODE or not is_plain(source):
         return None
     wanted = found
     step.convert = kernels.convert[SATURATE][code][_codes[wanted.type_num]]
     step.nan = 0
-    if cnp.PyArray_SIZE(source) >= STREAMED // <Py_ssize_t> wanted.itemsize:
+    size = cnp.PyArray_SIZE(source)
+    if size * <Py_ssize_t> wanted.itemsize >= STREAMED:
         return None     # the pipeline has another way for them
     if out is None:
         target = aligned(cnp.PyArray_NDIM(source), cnp.PyArray_DIMS(source), wanted, False)
         if target is None:
             return None
-    elif cnp.PyArray_CheckExact(out) and _fits(out, source, _codes[wanted.type_num]):
+    elif cnp.PyArray_CheckExact(out) and _code(out) == _codes[wanted.type_num] and is_room_for(source, out):
         target = out
     else:
         return None
-    size = cnp.PyArray_SIZE(source)
     step.item = wanted.itemsize
     if size >= WITHOUT_GIL:
         with nogil:
