@@ -78,6 +78,20 @@ def test_zeros_are_zero_where_memory_was_used():
         assert not zeros((500,), F4).any()
 
 
+def test_blocks_of_a_few_bytes_are_as_good_as_others():
+    blocks = []
+    for size in [*range(260), *range(260)]:
+        block = zeros((size,), np.dtype(np.uint8))
+        assert block.ctypes.data % 64 == 0
+        assert not block.any()
+        block[...] = 1 + size % 250
+        if size % 3:
+            blocks.append(block[size // 2 :])
+    for block in blocks:
+        size = block.base.size
+        assert (block.base == 1 + size % 250).all()
+
+
 def test_a_view_keeps_the_block():
     view = zeros((1000, 1000), F4)[::2, 1]
     gc.collect()
