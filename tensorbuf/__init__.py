@@ -14,7 +14,6 @@ from tensorbuf.memory import clear_cache
 from tensorbuf.nd_array import NdArray
 from tensorbuf.sequence import NdArraySequence
 from tensorbuf.shape import Shape
-from tensorbuf.tensor_buffer import TensorBuffer
 from tensorbuf.typed_arrays import (
     BooleanNdArray,
     ByteNdArray,
@@ -78,6 +77,7 @@ if TYPE_CHECKING:
     from tensorbuf.layouts import DataLayout
     from tensorbuf.shaped_array import ShapedArray, ShapedArraySlice
     from tensorbuf.sparse import SparseNdArray
+    from tensorbuf.tensor_buffer import TensorBuffer
     from tensorbuf.visitor import DataStorageVisitor
     from tensorbuf.window import DataBufferWindow
 else:
@@ -90,6 +90,7 @@ else:
         "ShapedArray": "shaped_array",
         "ShapedArraySlice": "shaped_array",
         "SparseNdArray": "sparse",
+        "TensorBuffer": "tensor_buffer",
         "from_arrow": "interchange",
         "from_dlpack": "interchange",
         "load": "files",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorbuf.doors import dlpack, torch
+from tensorbuf import doors
 from tensorbuf.dtypes import DTypeLike, read_dtype
 from tensorbuf.errors import shown
 from tensorbuf.lists import Convert, Nested, TextError, object_array
@@ -56,14 +57,15 @@ def _plain(x: Array) -> Array:
 
 
 register(np.ndarray, _plain, lambda array, x: array)
-_TORCH = _Kind(torch.from_torch, lambda array, x: torch.to_torch(array))
+_TORCH = _Kind(lambda x: doors.torch.from_torch(x), lambda array, x: doors.torch.to_torch(array))
 
 
 def _kind(x: object) -> _Kind | None:
     for base in type(x).__mro__[:-1]:
         if base in _KINDS:
             return _KINDS[base]
-    return _TORCH if torch.is_tensor(x) else None
+    torch = sys.modules.get("torch")  # not imported, no tensor
+    return _TORCH if torch is not None and isinstance(x, torch.Tensor) else None
 
 
 def like(x: object, array: Array) -> Any:
@@ -102,7 +104,7 @@ def _foreign_memory(x: Any) -> Array:
         return np.asarray(x)
     if hasattr(cls, "__dlpack__"):
         try:
-            return dlpack.memory_of(x)
+            return doors.dlpack.memory_of(x)
         except (BufferError, TypeError, RuntimeError):
             # Not on the CPU, or of a type that DLPack has no code for: another door may be open.
             pass
@@ -111,15 +113,13 @@ def _foreign_memory(x: Any) -> Array:
     except (BufferError, TypeError):
         pass
     if hasattr(cls, "__arrow_c_array__"):
-        from tensorbuf.doors import arrow  # with loops of its own, which are seldom needed
-
         try:
-            values, missing = arrow.read(x)
+            values, missing = doors.arrow.read(x)
         except TypeError:
             # Of a type that is none of the package, or a table.
             pass
         else:
-            arrow.refuse_nulls(missing)
+            doors.arrow.refuse_nulls(missing)
             return values
     if any(hasattr(cls, door) for door in ("__array__", "__array_interface__", "__array_struct__")):
         return np.asarray(x)

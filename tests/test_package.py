@@ -73,7 +73,8 @@ before = set(sys.modules)
 import tensorbuf
 tensorbuf.Converter.normalize((0, 0, 0), (1, 1, 1))(numpy.zeros((2, 2, 3), "uint8"))
 loaded = sys.modules.keys() - before
-families = ("shaped_array", "data_buffer", "databuffers", "layouts", "sparse", "litert", "files", "doors.arrow")
+families = ("shaped_array", "data_buffer", "databuffers", "layouts", "sparse", "litert", "tensor_buffer", "files")
+assert not {f"tensorbuf.doors.{name}" for name in ("arrow", "dlpack", "torch")} & loaded
 assert not {f"tensorbuf.{name}" for name in families} & loaded
 assert not {"dataclasses", "fractions", "json", "mmap", "zipfile"} & loaded
 assert isinstance(tensorbuf.ShapedArray([1]), tensorbuf.ShapedArray)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorbuf.doors import dlpack, torch
+from tensorbuf import doors
 from tensorbuf.memory import releasing
 
 __all__ = ["Exports"]
@@ -43,12 +43,12 @@ class Exports:
             If they would have to be copied and `copy` is False, or are read-only and `max_version` is below 1.
         """
         memory, copied = self._exported()
-        return dlpack.export(
+        return doors.dlpack.export(
             memory, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy, copied=copied
         )
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return dlpack.CPU
+        return doors.dlpack.CPU
 
     @releasing
     def to_torch(self, copy: bool | None = None) -> Any:
@@ -75,7 +75,7 @@ class Exports:
             If torch is not installed.
         """
         memory, copied = self._exported()
-        return torch.to_torch(memory, copy, copied=copied, requires_grad=self.requires_grad)
+        return doors.torch.to_torch(memory, copy, copied=copied, requires_grad=self.requires_grad)
 
     @releasing
     def to_arrow(self) -> Any:
@@ -96,6 +96,4 @@ class Exports:
         ImportError
             If the rank is 2 or more and pyarrow is not installed.
         """
-        from tensorbuf.doors import arrow
-
-        return arrow.to_arrow(self._exported()[0])
+        return doors.arrow.to_arrow(self._exported()[0])

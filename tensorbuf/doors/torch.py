@@ -12,18 +12,12 @@ from tensorbuf.doors.partner import partner
 from tensorbuf.dtypes import DataType, read_dtype
 from tensorbuf.memory import native_copy, obstacle
 
-__all__ = ["from_torch", "is_tensor", "to_torch"]
+__all__ = ["from_torch", "to_torch"]
 
 Array = np.ndarray[Any, Any]
 # numpy has no such types of its own, so that torch cannot hand them over: their bits go through an integer type.
 _BIT_TYPES = {1: "uint8", 2: "int16"}
 _BY_BITS = {DataType.BFLOAT16, DataType.FLOAT8_E4M3FN, DataType.FLOAT8_E5M2}
-
-
-def is_tensor(x: object) -> bool:
-    """True for a torch.Tensor, of a subclass too."""
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(x, torch.Tensor)
 
 
 def from_torch(tensor: Any) -> Array:
