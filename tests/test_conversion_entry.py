@@ -37,7 +37,7 @@ def test_what_tools_are_told():
     assert inspect.isroutine(convert)
     assert inspect.getsourcefile(inspect.unwrap(convert)) == inspect.getsourcefile(tensorbuf.conversion)
     page = pydoc.plain(pydoc.render_doc(convert))
-    assert "convert(x:" in page
+    assert "convert(x:'Any',dtype:'DTypeLike',*,out:'Any'=None," in "".join(page.split())
     assert "The values of `x` in another element type" in page
     examples = doctest.DocTestFinder().find(tensorbuf.conversion, "conversion")
     assert any(example.name == "conversion.convert" and example.examples for example in examples)

@@ -371,4 +371,6 @@ def at_once(long_way):
                 return done
         return long_way(x, dtype, out=out, overflow=overflow, rounding=rounding, nan=nan)
 
-    return functools.update_wrapper(convert, long_way)
+    functools.update_wrapper(convert, long_way)
+    convert.__annotations__ = long_way.__annotations__  # which Python 3.14 leaves out
+    return convert
