@@ -12,16 +12,10 @@ cdef enum:
     BLOCK = 8192            # bytes of a block: two or three stay in the L1 cache, beside what is read and written
     PATTERN = 2048          # bytes of a parameter's block
     LINE = 64               # bytes of a cache line
-    SQUARE = 64             # items of a row, of tiles whose fast axes differ in source and target
-    COLUMNS = 48            # columns of the source, of such tiles that are transposed late
     MOST_AXES = 64          # numpy's own limit
     MOST_STEPS = 8
     NARROW = 16             # items of a side from which squares are transposed
-    LONG_ROW = 64           # items from which a row is worth a kernel call of its own
     ALIGNED = 2048          # items from which a step is worth aligning
-    FEW_ROWS = 8            # of a tile that so has long rows, although its fast axes differ
-    STREAM = 2048           # bytes of a block whose values are streamed: while it is written out, the next one is read
-    STREAMED = 1 << 25      # bytes of a target that is no longer in the caches when it is read
 
 cdef struct Operand:
     char *data
@@ -209,132 +203,3 @@ cdef inline void arrange(Plan *plan) noexcept nogil:
         plan.shape[0] = 1
         plan.source.strides[0] = plan.target.strides[0] = 0
     fold_axes(plan)
-
-
-cdef inline bint row_ready(const Operand *operand, int axis) noexcept nogil:
-    return operand.plain and operand.strides[axis] == operand.item
-
-
-cdef inline bint lies_whole(const Operand *operand, const Plan *plan, const Tile *tile) noexcept nogil:
-    """Whether all of the tile's two axes lies in memory without a gap."""
-    return row_ready(operand, tile.inner) and (
-        tile.second < 0 or operand.strides[tile.second] == plan.shape[tile.inner] * operand.item
-    )
-
-
-cdef inline bint has_pattern(const Tile *tile) noexcept nogil:
-    """Whether steps are handed more than one value a parameter."""
-    return tile.along or (tile.across and not tile.by_row)
-
-
-cdef inline bint is_streamed(const Plan *plan, bint ready, bint along) noexcept nogil:
-    """Whether the target is so large, and so large a part of what is moved, that passing the caches by pays."""
-    cdef int axis
-    cdef Py_ssize_t nbytes = plan.target.item
-    for axis in range(plan.rank):
-        nbytes *= plan.shape[axis]
-    return (
-        ready and not along and nbytes >= STREAMED and plan.target.item >= plan.source.item and plan.step_count > 0
-        and not plan.staged and plan.scan == NULL
-    )
-
-
-cdef inline Py_ssize_t most_items(const Plan *plan, const Tile *tile, Py_ssize_t block) noexcept nogil:
-    """The items of a tile at the most: each block of `block` bytes that it needs has room for them."""
-    cdef Py_ssize_t most, widest = plan.source.item
-    cdef int k
-    for k in range(plan.step_count):
-        if k < plan.step_count - 1 or plan.scan != NULL:
-            widest = max(widest, plan.steps[k].item)
-    if not tile.direct and plan.scan == NULL:
-        widest = max(widest, plan.target.item)
-    most = block // widest
-    if has_pattern(tile) and not plan.mapped:
-        most = min(most, PATTERN // plan.parameters[0].item)
-    return most
-
-
-cdef inline Py_ssize_t whole_lines(Py_ssize_t items, Py_ssize_t size) noexcept nogil:
-    """As many of `size` items or fewer, so that the next tile begins on a cache line where this one does."""
-    return items - items % LINE if LINE < items < size else items
-
-
-cdef inline bint turns_late(const Plan *plan, int fast) noexcept nogil:
-    """Whether to transpose what the steps yield, since it is narrower than what they take."""
-    cdef int last = plan.rank - 1
-    return (
-        plan.step_count > 0 and not plan.staged and plan.target.item < plan.source.item
-        and min(plan.shape[fast], plan.shape[last]) >= NARROW and plan.target.strides[last] == plan.target.item
-        and magnitude(plan.target.strides[fast]) >= plan.shape[last] * plan.target.item
-        and not told_apart(plan, fast) and not told_apart(plan, last)
-    )
-
-
-cdef inline void choose_late_tile(const Plan *plan, Tile *tile, int fast) noexcept nogil:
-    """Whole columns of the source, if they are short and without gaps, so that they are read in place; else parts."""
-    cdef int last = plan.rank - 1
-    cdef Py_ssize_t column = plan.shape[fast]
-    cdef Py_ssize_t step = plan.fold_stride if plan.fold > 1 else plan.source.strides[last]
-    cdef Py_ssize_t room = BLOCK // plan.target.item
-    cdef Py_ssize_t rows = room // column
-    tile.inner, tile.second, tile.n = fast, last, column
-    tile.late = True
-    tile.along = tile.across = tile.by_row = tile.direct = False
-    if (
-        plan.step_count > 1 or not row_ready(&plan.source, fast) or step != column * plan.source.item
-        or rows < NARROW + plan.fold - 1
-    ):
-        rows = min(COLUMNS, plan.shape[last])
-        tile.n = min(column, min(room // rows, most_items(plan, tile, BLOCK) * plan.fold // rows))
-        tile.n -= tile.n % NARROW if tile.n > NARROW else 0
-    elif plan.fold == 1:
-        rows -= rows % NARROW
-    tile.rows = min(rows - rows % plan.fold, plan.shape[last])
-
-
-cdef inline void choose_tile(const Plan *plan, Tile *tile) noexcept nogil:
-    cdef int fast = fast_axis(plan) if plan.scan == NULL else plan.rank - 1
-    cdef bint crosswise = fast != plan.rank - 1
-    cdef Py_ssize_t inner_size = plan.shape[plan.rank - 1]
-    cdef Py_ssize_t most
-    cdef bint whole, ready, in_place
-    tile.late = tile.streamed = False
-    if crosswise and turns_late(plan, fast):
-        choose_late_tile(plan, tile, fast)
-        return
-    tile.inner = plan.rank - 1
-    tile.second = fast if crosswise else plan.rank - 2
-    tile.along = told_apart(plan, tile.inner)
-    tile.across = told_apart(plan, tile.second)
-    ready = row_ready(&plan.target, tile.inner)
-    whole = lies_whole(&plan.target, plan, tile)
-    tile.by_row = inner_size >= LONG_ROW and (
-        tile.across or (ready and (plan.shape[fast] <= FEW_ROWS if crosswise else not whole))
-    )
-    tile.streamed = is_streamed(plan, ready, tile.along)
-    tile.direct = not tile.streamed and (
-        (ready and tile.by_row) or (whole and (not crosswise or inner_size <= SQUARE))
-    )
-    most = most_items(plan, tile, STREAM if tile.streamed and not crosswise else BLOCK)
-    in_place = (
-        plan.step_count <= 1 and not plan.staged and plan.scan == NULL and not tile.streamed and ready
-        and row_ready(&plan.source, tile.inner)
-    )
-    tile.rows = 1
-    if crosswise:
-        tile.rows = min(plan.shape[fast], max(1, most // min(inner_size, SQUARE)))
-        tile.n = whole_lines(min(inner_size, most // tile.rows), inner_size)
-        tile.n -= tile.n % plan.fold
-    elif (
-        in_place and not tile.across and tile.second >= 0 and inner_size <= most
-        and whole and lies_whole(&plan.source, plan, tile)
-    ):
-        tile.n = inner_size
-        tile.rows = plan.shape[tile.second]
-    elif in_place and (inner_size >= LONG_ROW or plan.rank == 1):
-        tile.n = min(inner_size, most) if tile.along else inner_size
-    elif inner_size >= most // 2 or tile.second < 0:
-        tile.n = whole_lines(min(inner_size, most), inner_size)
-    else:
-        tile.n = inner_size
-        tile.rows = min(plan.shape[tile.second], most // inner_size)

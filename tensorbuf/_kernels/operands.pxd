@@ -1,6 +1,6 @@
 """Moving a tile between the memory of an operand and a block, in native byte order there.
 
-What makes the unchecked loops safe: a block has room for every tile (geometry.most_items).
+What makes the unchecked loops safe: a block has room for every tile (tiling.most_items).
 """
 
 from libc.stdint cimport uint8_t

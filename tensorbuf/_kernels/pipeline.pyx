@@ -13,7 +13,7 @@ from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int64_t
 
 from tensorbuf._kernels.blocks cimport tb_use_v3
-from tensorbuf._kernels.geometry cimport STREAMED, Plan, Step, Tile, arrange, choose_tile
+from tensorbuf._kernels.geometry cimport Plan, Step, Tile, arrange
 from tensorbuf._kernels.memory cimport aligned
 from tensorbuf._kernels.outlines cimport (
     MOST_OUTLINED, Outline, apart, has_outline, is_plain, is_room_for, take_outline,
@@ -22,6 +22,7 @@ from tensorbuf._kernels.plans cimport (
     add_convert, add_operations, add_parameter, add_program, bounds_of, open_plan, scan_with, write_to,
 )
 from tensorbuf._kernels.tiles cimport environment, environment_enter, environment_leave, run, run_aligned
+from tensorbuf._kernels.tiling cimport STREAMED, choose_tile
 from tensorbuf._kernels.types cimport (
     BOOL, FINITE, FLOAT32, FLOAT64, FROM_UINT8, INT8, NORMALIZE_BY_RECIPROCALS, PROGRAMS, QUANTIZE,
     QUANTIZE_BY_RECIPROCALS, SATURATE, TO_INT8, TO_UINT8, TRUNCATE, UINT8, Arithmetics, Bounds, Kernels,

@@ -1,7 +1,7 @@
 """Carrying a plan out, tile by tile: load a block, run its steps, store it.
 
 What makes the unchecked loops safe: a tile never holds more items than a block has room for, in each type that goes
-through a block (geometry.most_items); what is read and written in place may be larger.
+through a block (tiling.most_items); what is read and written in place may be larger.
 """
 
 from libc.stdint cimport uint8_t
@@ -9,11 +9,12 @@ from libc.string cimport memcpy, memset
 
 from tensorbuf._kernels.blocks cimport Lines, loose16, loose32, loose64, map_words, turn_lines
 from tensorbuf._kernels.geometry cimport (
-    ALIGNED, LINE, MOST_AXES, PATTERN, Blocks, Operand, Plan, Step, Tile, after_line, before_line, has_pattern, place,
+    ALIGNED, LINE, MOST_AXES, PATTERN, Blocks, Operand, Plan, Step, Tile, after_line, before_line, place,
 )
 from tensorbuf._kernels.operands cimport (
     lies_as_block, lies_ready, load, load_apart, load_folded, load_source, row_step, store, stream, swap,
 )
+from tensorbuf._kernels.tiling cimport has_pattern
 from tensorbuf._kernels.types cimport MOST_PARAMETERS, Span, point
 
 cdef extern from "environment.h":
@@ -171,6 +172,7 @@ cdef inline void run_late(
     cdef Py_ssize_t size = n * count
     cdef Py_ssize_t period = load_parameters(plan, tile, blocks, corner, 0, n, rows)
     cdef Py_ssize_t part
+    cdef char *block = blocks.even if plan.step_count == 1 else blocks.target
     cdef char *values
     cdef Lines lines
     for part in range(plan.fold):
@@ -178,10 +180,10 @@ cdef inline void run_late(
         if not lies_as_block(source, source.strides[tile.inner], stride, n, count):
             load(source, values, source.strides[tile.inner], stride, n, count, blocks.source)
             values = blocks.source
-        run_steps(plan, blocks, values, blocks.target + part * size * target.item, size, period)
+        run_steps(plan, blocks, values, block + part * size * target.item, size, period)
     if target.swapped:
-        swap(target.item, blocks.target, blocks.target, n * rows)
-    lines.data, lines.stride = blocks.target, size * target.item
+        swap(target.item, block, block, n * rows)
+    lines.data, lines.stride = block, size * target.item
     lines.fold, lines.fold_stride = plan.fold, n * target.item
     turn_lines(target.item, &lines, rows, n, target.data + corner[1], target.strides[tile.inner])
 
