@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from guarded import guarded
 from layouts import Layout, placed
 
 from tensorbuf import convert
@@ -121,3 +122,44 @@ def test_nothing_beside_the_target_changes():
             expected[1:-1, 1:-1] = convert(np.ascontiguousarray(values), to)
             convert(values, to, out=memory[1:-1, 1:-1])
             assert memory.tobytes() == expected.tobytes()
+
+
+@pytest.mark.levels
+@pytest.mark.parametrize("name", ["uint8", "int16", "float32", "float64"])
+def test_short_rows(name):
+    """Pixels flipped, cropped and skipped: rows of a few bytes, moved by more than they have, but within the memory."""
+    item = np.dtype(name).itemsize
+    memory = guarded(2**14)
+    for channels, count in itertools.product(range(1, 16 // item + 2), (1, 2, 16, 17, 18, 25, 32, 33, 90)):
+        values = of_bits((count, channels), name)
+        for together, step in itertools.product((channels, channels + 1), (1, 2, 3, -1, -2)):
+            # From the first byte of one pixel to the last one of another there is nothing else.
+            extent = ((count - 1) * abs(step) * together + channels) * item
+            for start in (0, memory.size - extent):
+                first = start if step > 0 else start + extent - channels * item
+                source = np.ndarray(values.shape, name, memory, first, (step * together * item, item))
+                source[...] = values
+                assert convert(source, name).tobytes() == values.tobytes(), (channels, count, source.strides, start)
+
+
+@pytest.mark.levels
+@pytest.mark.parametrize(("of", "to"), [pair for pair in PAIRS if "complex" not in pair[0]])
+def test_nothing_beyond_the_source_is_read_or_beyond_the_target_written(of, to):
+    """The memory ends at pages that nobody may touch, on either side."""
+    item, wide = np.dtype(of).itemsize, np.dtype(to).itemsize
+    memory, results = guarded(2**15), guarded(2**15)
+    for shape, step in itertools.product(((40, 3), (3, 40), (17, 33), (50, 7), (16, 20, 3), (700,)), (1, 2, 3, -1, -2)):
+        values = values_of(shape, of, to)
+        want = convert(values, to)
+        size = values.size * item * abs(step)
+        for axes, at_end, swapped in itertools.product((1, -1), (False, True), (False, item > 1)):
+            # The last item ends where the memory does, or the first one begins there; between two of them is a gap.
+            start = memory.size - size + (abs(step) - 1) * item if at_end else 0
+            extent = memory[start : start + size - (abs(step) - 1) * item]
+            flat = np.ndarray(values.size, np.dtype(of), extent, 0 if step > 0 else extent.size - item, (step * item,))
+            turned = flat.reshape(shape, order="C" if axes > 0 else "F")
+            turned[...] = values.byteswap() if swapped else values
+            source = turned.view(turned.dtype.newbyteorder()) if swapped else turned
+            target = np.ndarray(shape, np.dtype(to), results, results.size - want.size * wide if at_end else 0)
+            convert(source, to, out=target)
+            assert target.tobytes() == want.tobytes(), (shape, step, axes, at_end, swapped)

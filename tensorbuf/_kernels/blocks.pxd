@@ -16,6 +16,9 @@ cdef extern from "loose.h":
         uint64_t imag
 
 cdef extern from "moves.h":
+    void copy_short_rows(
+        const char *src, Py_ssize_t stride, Py_ssize_t rows, Py_ssize_t size, char *dst
+    ) noexcept nogil
     bint copy_rows(
         const char *src, Py_ssize_t stride, Py_ssize_t rows, Py_ssize_t size, char *dst, Py_ssize_t dst_stride
     ) noexcept nogil
@@ -217,6 +220,8 @@ cdef inline void load_words(
         for i in range(n):
             for j in range(rows):
                 (<word *> (into + j * pitch))[i] = (<const word *> (src + i * stride + j * row_stride))[0]
+    elif stride == item and pitch == n * item and rows > NARROW and n * item < 16 and n * item <= magnitude(row_stride):
+        copy_short_rows(src, row_stride, rows, n * item, into)
     elif stride == item and copy_rows(src, row_stride, rows, n * item, into, pitch):
         return
     elif pitch == n * item and tb_runs(item, src, rows, row_stride, NULL, stride, n, False, into):

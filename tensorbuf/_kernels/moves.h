@@ -1,11 +1,22 @@
-/* Short rows moved between memory and blocks, and the bytes of items reversed, by vectors of AVX2; where there are none, nothing is done
-   and the caller's loops do all. */
+/* Rows moved between memory and blocks, and the bytes of items reversed: what plain loops are slow at. Where there is no AVX2, the functions that
+   need it do nothing, and the caller's loops do all. */
 #ifndef TENSORBUF_MOVES_H
 #define TENSORBUF_MOVES_H
 
 #include <stddef.h>
+#include <string.h>
 
 #include "rows.h"
+
+/* `rows` rows of fewer than 16 bytes, `stride` bytes apart, one behind the other: 16 bytes at once, of which those behind the row are the
+   next one's, or will be. Of the rows that have no such neighbours here or there, only their own bytes are moved. */
+static inline void copy_short_rows(const char *src, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t size, char *dst) {
+    ptrdiff_t apart = stride < 0 ? -stride : stride, beyond = (15 - size + apart) / apart, behind = 15 / size, row = 0;
+    ptrdiff_t last = rows - (stride > 0 && beyond > behind ? beyond : behind);
+    for (; row < rows && stride < 0 && row < beyond; row++) memcpy(dst + row * size, src + row * stride, (size_t)size);
+    for (; row < last; row++) memcpy(dst + row * size, src + row * stride, 16);
+    for (; row < rows; row++) memcpy(dst + row * size, src + row * stride, (size_t)size);
+}
 
 #if defined(TB_AVX2)
 
