@@ -210,3 +210,44 @@ def test_planes_anywhere_in_a_cache_line(offset):
     assert np.array_equal(out, pixels.transpose(2, 0, 1) * np.array([1, 2, 4], np.float32)[:, None, None])
     assert (memory[:start] == 0xA5).all()
     assert (memory[start + out.nbytes :] == 0xA5).all()
+
+
+MEAN, STD = np.float32([0.485, 0.456, 0.406]), np.float32([0.229, 0.224, 0.225])
+
+
+@pytest.mark.levels
+@pytest.mark.parametrize("width", [64, 65, 79, 127, 128, 129, 191, 193, 256, 700])
+def test_pixels_to_planes_at_once(width):
+    """Every byte on every channel; rows as far apart as they may be, planes in other places of a cache line."""
+    scale, offset = 1 / (255 * STD), -MEAN / STD
+    plans = (
+        Converter("float32", scale=scale, offset=offset, layout="HWC->CHW"),
+        Converter.normalize(MEAN, STD, layout="HWC->CHW"),
+    )
+    pixels = numbered((5, width, 3), "uint8")
+    pixels[1] = np.arange(width * 3).reshape(width, 3) // 3 % 256
+    values = pixels.astype(np.float32)
+    wanted = values * scale + offset, (values / np.float32(255) - MEAN) / STD
+    for plan, want in zip(plans, wanted, strict=True):
+        for shift in range(0, 16, 3):
+            memory = np.full((3, 5, width + 16), 7, np.float32)
+            out = memory[:, :, shift : shift + width]
+            for source in (pixels, pixels[::-1], np.repeat(pixels, 2, 0)[::2]):
+                plan(source, out=out)
+                assert np.array_equal(
+                    out, (want[::-1] if source is not pixels and source.strides[0] < 0 else want).transpose(2, 0, 1)
+                )
+            assert (memory[:, :, :shift] == 7).all()
+            assert (memory[:, :, shift + width :] == 7).all()
+        assert np.array_equal(plan(pixels), want.transpose(2, 0, 1))
+        assert np.array_equal(plan(pixels[..., ::-1]), plan(np.ascontiguousarray(pixels[..., ::-1])))
+        assert np.array_equal(plan(pixels[:, ::2]), plan(np.ascontiguousarray(pixels[:, ::2])))
+
+
+@pytest.mark.levels
+@pytest.mark.parametrize("count", [1, 15, 63, 64, 65, 127, 128, 300])
+def test_three_channels_apart_and_together(count):
+    pixels = numbered((2, count, 3), "uint8")
+    planes = Converter("uint8", layout="HWC->CHW")(pixels)
+    assert np.array_equal(planes, pixels.transpose(2, 0, 1))
+    assert np.array_equal(Converter("uint8", layout="CHW->HWC")(planes), pixels)

@@ -1,7 +1,8 @@
 """The compiled loops, and the choice of their instruction-set level.
 
-The conversion kernels are built once a level. The best one that was built and that the processor can run is taken;
-the environment variable ``TENSORBUF_LEVEL`` (``baseline``, ``v3``) forces one. Results do not depend on the level.
+The conversion kernels are built for the baseline and for v3; v4 are those of v3 with a few functions for AVX-512. The
+best level that was built and that the processor can run is taken; the environment variable ``TENSORBUF_LEVEL``
+(``baseline``, ``v3``, ``v4``) forces one. Results do not depend on the level.
 """
 
 import importlib
@@ -10,6 +11,8 @@ import os
 from tensorbuf._kernels import get, pipeline
 
 __all__ = ["level", "levels"]
+
+_BUILDS = {"baseline": "baseline", "v3": "v3", "v4": "v3"}
 
 
 def levels() -> tuple[str, ...]:
@@ -32,7 +35,8 @@ def _choose() -> str:
 
 
 _LEVEL = _choose()
+_BUILD = _BUILDS[_LEVEL]
 pipeline.use(
-    _LEVEL, *(importlib.import_module(f"{__name__}.{name}_{_LEVEL}").table for name in ("convert", "arithmetic"))
+    _LEVEL, *(importlib.import_module(f"{__name__}.{name}_{_BUILD}").table for name in ("convert", "arithmetic"))
 )
 get.use(_LEVEL)

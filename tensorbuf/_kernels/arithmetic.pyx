@@ -19,7 +19,7 @@ from tensorbuf._kernels.types cimport (
 
 cdef extern from "hot.h":
     Py_ssize_t hot_quantize(
-        const float *src, char *dst, Py_ssize_t n, float scale, float zero, float reciprocal, bint is_signed
+        const float *src, char *dst, Py_ssize_t n, float scale, float zero, float reciprocal, bint is_signed, bint wide
     ) noexcept nogil
 
 cdef extern from "quotient.h":
@@ -30,6 +30,8 @@ cdef extern from "quotient.h":
 ctypedef fused byte:
     uint8_t
     int8_t
+
+cdef Arithmetics arithmetics
 
 # What a program reads without a conversion before it; the 8-bit types for float32 only.
 ctypedef fused given:
@@ -218,7 +220,8 @@ cdef inline void quantize_to_bytes(
     if period == 1:
         a, b = parameters[0, 0], parameters[1, 0]
         start = hot_quantize(
-            &src[0], <char *> &dst[0], n, a, b, parameter(program, 2, parameters, 0), byte is int8_t
+            &src[0], <char *> &dst[0], n, a, b, parameter(program, 2, parameters, 0), byte is int8_t,
+            arithmetics.has_512,
         )
         for i in range(start, n):
             dst[i] = floating_clamped(result(QUANTIZE, src[i], a, b, b, b, b), nan)
@@ -243,9 +246,6 @@ cdef void quantizing_to_bytes_by_reciprocals(
 
 
 # ---------------------------------------------------------------- the table
-
-cdef Arithmetics arithmetics
-
 
 cdef void enter_roundings(int column, floating *of_type) noexcept:
     """The kernels of one type. The pointer is never followed: its type chooses the specialisation."""

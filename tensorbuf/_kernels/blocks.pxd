@@ -7,6 +7,15 @@ loops of their own: with a constant step the compiler makes vectors of them.
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
+cdef extern from "channels.h":
+    void channels_use(bint wanted) noexcept nogil
+    Py_ssize_t channels_apart(
+        const uint8_t *src, uint8_t *first, uint8_t *second, uint8_t *third, Py_ssize_t n
+    ) noexcept nogil
+    Py_ssize_t channels_joined(
+        const uint8_t *first, const uint8_t *second, const uint8_t *third, uint8_t *dst, Py_ssize_t n
+    ) noexcept nogil
+
 cdef extern from "loose.h":
     ctypedef uint16_t loose16
     ctypedef uint32_t loose32
@@ -106,8 +115,10 @@ cdef inline void part_three(
     const word *src, word *first, word *second, word *third, Py_ssize_t n
 ) noexcept nogil:
     """From item by item to channel by channel."""
-    cdef Py_ssize_t i
-    for i in range(n):
+    cdef Py_ssize_t i, start = 0
+    if word is uint8_t:
+        start = channels_apart(src, first, second, third, n)
+    for i in range(start, n):
         first[i] = src[3 * i]
         second[i] = src[3 * i + 1]
         third[i] = src[3 * i + 2]
@@ -128,8 +139,10 @@ cdef inline void join_three(
     const word *first, const word *second, const word *third, word *joined, Py_ssize_t n
 ) noexcept nogil:
     """From channel by channel to item by item."""
-    cdef Py_ssize_t i
-    for i in range(n):
+    cdef Py_ssize_t i, start = 0
+    if word is uint8_t:
+        start = channels_joined(first, second, third, joined, n)
+    for i in range(start, n):
         joined[3 * i] = first[i]
         joined[3 * i + 1] = second[i]
         joined[3 * i + 2] = third[i]

@@ -31,6 +31,9 @@ cdef extern from "hot.h":
     Py_ssize_t hot_float_half(const float *src, uint16_t *dst, Py_ssize_t n) noexcept nogil
     Py_ssize_t hot_half_float(const uint16_t *src, float *dst, Py_ssize_t n) noexcept nogil
     Py_ssize_t hot_float_brain(const float *src, uint16_t *dst, Py_ssize_t n) noexcept nogil
+    Py_ssize_t hot_uint8_float_streamed(const uint8_t *src, float *dst, Py_ssize_t n) noexcept nogil
+    enum:
+        HOT_STREAMS
 
 cdef enum:
     STRETCH = 512
@@ -95,6 +98,13 @@ cdef void saturating(const source[::1] src, target[::1] dst, Py_ssize_t n, int64
             like = <target> nan
         for i in range(hot(&src[0], &dst[0], n, nan), n):
             dst[i] = one(src[i], like, SATURATE)
+
+
+cdef void streaming(const uint8_t[::1] src, float[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
+    """`dst` lies on a cache line, and is large."""
+    cdef Py_ssize_t i
+    for i in range(hot_uint8_float_streamed(&src[0], &dst[0], n), n):
+        dst[i] = src[i]
 
 
 cdef void wrapping(const source[::1] src, target[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
@@ -278,5 +288,7 @@ enter_row(FLOAT8_E5M2, <e5m2 *> NULL)
 for mode in range(MODES):
     kernels.convert[mode][COMPLEX64][BOOL] = <Convert> truth_of_floats
     kernels.convert[mode][COMPLEX128][BOOL] = <Convert> truth_of_doubles
+if HOT_STREAMS:
+    kernels.floats_streamed = <Convert> streaming
 
 table = PyCapsule_New(&kernels, "tensorbuf._kernels.Kernels", NULL)

@@ -17,6 +17,11 @@ cdef enum:
     NARROW = 16             # items of a side from which squares are transposed
     ALIGNED = 2048          # items from which a step is worth aligning
 
+# What pixels become on their way into planes.
+cdef enum:
+    SCALED = 1
+    NORMALIZED = 2
+
 cdef struct Operand:
     char *data
     Py_ssize_t item
@@ -24,9 +29,10 @@ cdef struct Operand:
     bint swapped
     Py_ssize_t strides[MOST_AXES]
 
-# One of the two kernels; the other is NULL. It yields items of `item` bytes.
+# `convert` or `program`; the other is NULL. It yields items of `item` bytes.
 cdef struct Step:
     Convert convert
+    Convert streamed        # the same past the caches, where the target lies on a cache line; or NULL
     int64_t nan
     Program program
     int parameter           # the program's first
@@ -44,6 +50,7 @@ cdef struct Plan:
     Py_ssize_t fold, fold_stride
     Step steps[MOST_STEPS]
     int step_count
+    int planes              # SCALED or NORMALIZED where pixels of three bytes may go into planes at once; else 0
     bint mapped             # no steps: the parameter has a table of 256 results for each place
     bint staged             # load every block, even where a step could read in place
     Scan scan               # where the steps end in a scan, not in the target; else NULL
@@ -57,6 +64,7 @@ cdef struct Tile:
     bint late               # what the steps yield is transposed: rows lie along the source's fast axis
     bint along, across      # whether parameters differ within a row, from row to row
     bint streamed           # what is written passes the caches by
+    bint fused              # pixels go into planes at once: the tile is no block
 
 
 cdef struct Blocks:

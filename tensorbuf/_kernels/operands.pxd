@@ -10,9 +10,6 @@ from tensorbuf._kernels.blocks cimport (
 )
 from tensorbuf._kernels.geometry cimport Operand, Plan, Tile
 
-cdef extern from "stream.h":
-    void stream_bytes(char *dst, const char *src, Py_ssize_t n) noexcept nogil
-
 
 cdef inline bint lies_as_block(
     const Operand *operand, Py_ssize_t stride, Py_ssize_t row_stride, Py_ssize_t n, Py_ssize_t rows
@@ -101,18 +98,6 @@ cdef inline void store(
         store_words(<const loose32 *> block, stride, row_stride, n, rows, data)
     else:
         store_words(<const loose64 *> block, stride, row_stride, n, rows, data)
-
-
-cdef inline void stream(
-    const Operand *operand, const char *block, Py_ssize_t row_stride, Py_ssize_t n, Py_ssize_t rows, char *data
-) noexcept nogil:
-    """`store` for rows without gaps and in native order, past the caches."""
-    cdef Py_ssize_t j, row = n * operand.item
-    if row_stride == row:
-        stream_bytes(data, block, row * rows)
-        return
-    for j in range(rows):
-        stream_bytes(data + j * row_stride, block + j * row, row)
 
 
 cdef inline void swap(Py_ssize_t item, const char *src, char *dst, Py_ssize_t n) noexcept nogil:

@@ -12,8 +12,8 @@ cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int64_t
 
-from tensorbuf._kernels.blocks cimport tb_use_v3
-from tensorbuf._kernels.geometry cimport Plan, Step, Tile, arrange
+from tensorbuf._kernels.blocks cimport channels_use, tb_use_v3
+from tensorbuf._kernels.geometry cimport NORMALIZED, SCALED, Plan, Step, Tile, arrange
 from tensorbuf._kernels.memory cimport aligned
 from tensorbuf._kernels.outlines cimport (
     MOST_OUTLINED, Outline, apart, has_outline, is_plain, is_room_for, take_outline,
@@ -24,7 +24,7 @@ from tensorbuf._kernels.plans cimport (
 from tensorbuf._kernels.tiles cimport environment, environment_enter, environment_leave, run, run_aligned
 from tensorbuf._kernels.tiling cimport STREAMED, choose_tile
 from tensorbuf._kernels.types cimport (
-    BOOL, FINITE, FLOAT32, FLOAT64, FROM_UINT8, INT8, NORMALIZE_BY_RECIPROCALS, PROGRAMS, QUANTIZE,
+    AFFINE, BOOL, FINITE, FLOAT32, FLOAT64, FROM_UINT8, INT8, NORMALIZE_BY_RECIPROCALS, PROGRAMS, QUANTIZE,
     QUANTIZE_BY_RECIPROCALS, SATURATE, TO_INT8, TO_UINT8, TRUNCATE, UINT8, Arithmetics, Bounds, Kernels,
 )
 
@@ -32,6 +32,7 @@ cnp.import_array()
 
 cdef extern from "processor.h":
     bint processor_has_v3() noexcept nogil
+    bint processor_has_v4() noexcept nogil
 
 cdef enum:
     WITHOUT_GIL = 4096      # items from which the GIL is released
@@ -45,7 +46,7 @@ cdef Arithmetics *arithmetics = NULL
 
 def levels():
     """The names of the instruction-set levels that were built and that this processor can run, the best one last."""
-    return ("baseline", "v3") if processor_has_v3() else ("baseline",)
+    return ("baseline", "v3", "v4")[:1 + processor_has_v3() + processor_has_v4()]
 
 
 def use(str level, convert_table, arithmetic_table):
@@ -53,7 +54,9 @@ def use(str level, convert_table, arithmetic_table):
     global kernels, arithmetics
     kernels = <Kernels *> PyCapsule_GetPointer(convert_table, "tensorbuf._kernels.Kernels")
     arithmetics = <Arithmetics *> PyCapsule_GetPointer(arithmetic_table, "tensorbuf._kernels.Arithmetics")
-    tb_use_v3(level == "v3")
+    arithmetics.has_512 = level == "v4"
+    tb_use_v3(level != "baseline")
+    channels_use(level == "v4")
 
 
 def has_reciprocals():
@@ -110,6 +113,8 @@ def convert(
         pass    # no steps: the bits are moved
     elif rounding == TRUNCATE:
         add_convert(plan, kernels.convert[mode][source_code][target_code], nan, target_code)
+        if source_code == UINT8 and target_code == FLOAT32:
+            plan.steps[0].streamed = kernels.floats_streamed
     else:
         if source_code != middle:
             add_convert(plan, kernels.convert[SATURATE][source_code][middle], 0, middle)
@@ -165,6 +170,8 @@ def apply(
     elif program == PROGRAMS:
         # A rounding may be the last operation, and keeps a NaN as it is.
         add_convert(plan, arithmetics.canonical[wide], 0, middle)
+    elif source_code == UINT8 and never_nan and not wide and arithmetics.has_512:
+        plan.planes = SCALED if program == AFFINE else NORMALIZED if program == NORMALIZE_BY_RECIPROCALS else 0
     prepared._carry_out(source)
     return prepared
 

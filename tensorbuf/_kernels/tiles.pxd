@@ -9,12 +9,12 @@ from libc.string cimport memcpy, memset
 
 from tensorbuf._kernels.blocks cimport Lines, loose16, loose32, loose64, map_words, turn_lines
 from tensorbuf._kernels.geometry cimport (
-    ALIGNED, LINE, MOST_AXES, PATTERN, Blocks, Operand, Plan, Step, Tile, after_line, before_line, place,
+    ALIGNED, LINE, MOST_AXES, NORMALIZED, PATTERN, Blocks, Operand, Plan, Step, Tile, after_line, before_line, place,
 )
 from tensorbuf._kernels.operands cimport (
-    lies_as_block, lies_ready, load, load_apart, load_folded, load_source, row_step, store, stream, swap,
+    lies_as_block, lies_ready, load, load_apart, load_folded, load_source, row_step, store, swap,
 )
-from tensorbuf._kernels.tiling cimport has_pattern
+from tensorbuf._kernels.tiling cimport STREAM, has_pattern
 from tensorbuf._kernels.types cimport MOST_PARAMETERS, Span, point
 
 cdef extern from "environment.h":
@@ -23,7 +23,14 @@ cdef extern from "environment.h":
     environment environment_enter() noexcept nogil
     void environment_leave(environment saved) noexcept nogil
 
+cdef extern from "planes.h":
+    void planes_fill(
+        const uint8_t *src, float *const *dst, const float (*parameters)[5], bint normalized, Py_ssize_t n,
+        bint streamed,
+    ) noexcept nogil
+
 cdef extern from "stream.h":
+    void stream_bytes(char *dst, const char *src, Py_ssize_t n) noexcept nogil
     void fetch_bytes(const char *src, Py_ssize_t n) noexcept nogil
     void stream_end() noexcept nogil
 
@@ -86,6 +93,22 @@ cdef inline void map_tile(
             advance(plan, at, tile.second, 1)
 
 
+cdef inline void fuse_tile(const Plan *plan, const Tile *tile, const Py_ssize_t *corner, Py_ssize_t n) noexcept nogil:
+    """Pixels of three bytes into planes of float32."""
+    cdef float *planes[3]
+    cdef float parameters[3][5]
+    cdef const char *src = plan.source.data + corner[0]
+    cdef const char *value
+    cdef int channel, k
+    memset(parameters, 0, sizeof(parameters))
+    for channel in range(3):
+        planes[channel] = <float *> (plan.target.data + corner[1] + channel * plan.target.strides[tile.second])
+        for k in range(plan.parameter_count):
+            value = plan.parameters[k].data + corner[2 + k] + channel * plan.parameters[k].strides[tile.second]
+            parameters[channel][k] = (<const float *> value)[0]
+    planes_fill(<const uint8_t *> src, planes, parameters, plan.planes == NORMALIZED, n, tile.streamed)
+
+
 cdef inline void run_step(
     const Step *step, char *values, char *result, const Blocks *blocks, Py_ssize_t n, Py_ssize_t period
 ) noexcept nogil:
@@ -112,27 +135,52 @@ cdef inline void run_aligned(
     run_step(step, values + lead * item, result + lead * step.item, blocks, n - lead, period)
 
 
+cdef inline void run_streamed(
+    const Step *step, char *values, Py_ssize_t item, char *result, const Blocks *blocks, Py_ssize_t n
+) noexcept nogil:
+    """A step without a pattern past the caches, piece by piece: each lies in them until it is written out."""
+    cdef Py_ssize_t most = STREAM // step.item
+    cdef Py_ssize_t start = min(n, before_line(result, step.item))
+    cdef Py_ssize_t count
+    cdef Span src, dst
+    if start > 0:
+        run_step(step, values, result, blocks, start, 1)
+    if step.streamed != NULL:
+        point(&src, values + start * item, n - start)
+        point(&dst, result + start * step.item, n - start)
+        step.streamed(src, dst, n - start, step.nan)
+        return
+    while start < n:
+        count = min(most, n - start)
+        fetch_bytes(values + (start + count) * item, count * item)
+        run_step(step, values + start * item, blocks.target, blocks, count, 1)
+        stream_bytes(result + start * step.item, blocks.target, count * step.item)
+        start += count
+
+
 cdef inline Py_ssize_t run_steps(
-    const Plan *plan, const Blocks *blocks, char *values, char *into, Py_ssize_t n, Py_ssize_t period
+    const Plan *plan, const Tile *tile, const Blocks *blocks, char *values, char *into, Py_ssize_t n, Py_ssize_t period
 ) noexcept nogil:
     """All steps over `n` values, the last one into `into`. Gives the scan's answer, without one `n`."""
     cdef Span scanned
     cdef char *result
     cdef Py_ssize_t item = plan.source.item
-    cdef int k
-    for k in range(plan.step_count):
-        if k == plan.step_count - 1 and plan.scan == NULL:
-            if values == blocks.source:     # aligned itself, which counts more
-                run_step(&plan.steps[k], values, into, blocks, n, period)
-            else:
-                run_aligned(&plan.steps[k], values, item, into, blocks, n, period)
-            return n
+    cdef int k, last = plan.step_count - 1
+    for k in range(plan.step_count if plan.scan != NULL else last):
         result = blocks.odd if k % 2 else blocks.even
         run_step(&plan.steps[k], values, result, blocks, n, period)
         values = result
         item = plan.steps[k].item
-    point(&scanned, values, n)
-    return plan.scan(scanned, n, &plan.bounds)
+    if plan.scan != NULL:
+        point(&scanned, values, n)
+        return plan.scan(scanned, n, &plan.bounds)
+    if tile.streamed:
+        run_streamed(&plan.steps[last], values, item, into, blocks, n)
+    elif values == blocks.source:   # aligned itself, which counts more
+        run_step(&plan.steps[last], values, into, blocks, n, period)
+    else:
+        run_aligned(&plan.steps[last], values, item, into, blocks, n, period)
+    return n
 
 
 cdef inline void move_tile(
@@ -180,7 +228,7 @@ cdef inline void run_late(
         if not lies_as_block(source, source.strides[tile.inner], stride, n, count):
             load(source, values, source.strides[tile.inner], stride, n, count, blocks.source)
             values = blocks.source
-        run_steps(plan, blocks, values, block + part * size * target.item, size, period)
+        run_steps(plan, tile, blocks, values, block + part * size * target.item, size, period)
     if target.swapped:
         swap(target.item, block, block, n * rows)
     lines.data, lines.stride = block, size * target.item
@@ -204,14 +252,15 @@ cdef inline Py_ssize_t run_tile(
     if plan.mapped:
         map_tile(plan, tile, corner, n, rows)
         return n * rows
+    if tile.fused:
+        fuse_tile(plan, tile, corner, n)
+        return n * rows
     if plan.step_count == 0 and plan.scan == NULL:
         move_tile(plan, tile, blocks, corner, n, rows)
         return n * rows
     if tile.late:
         run_late(plan, tile, blocks, corner, n, rows)
         return n * rows
-    if tile.streamed:
-        fetch_bytes(values + n * source.strides[tile.inner], n * rows * source.item)
     if not lies_ready(plan, tile, n, rows):
         load_source(plan, tile, values, n, rows, blocks.source)
         values = blocks.source
@@ -219,7 +268,7 @@ cdef inline Py_ssize_t run_tile(
         for row in range(rows):
             period = load_parameters(plan, tile, blocks, corner, row, n, 1)
             passed = run_steps(
-                plan, blocks, values + row * n * source.item,
+                plan, tile, blocks, values + row * n * source.item,
                 into + row * (target_rows if tile.direct else n * target.item), n, period,
             )
             if passed < n:
@@ -227,10 +276,8 @@ cdef inline Py_ssize_t run_tile(
         passed = n * rows
     else:
         period = load_parameters(plan, tile, blocks, corner, 0, n, rows)
-        passed = run_steps(plan, blocks, values, into, n * rows, period)
-    if tile.streamed:
-        stream(target, blocks.target, target_rows, n, rows, target.data + corner[1])
-    elif not tile.direct and plan.scan == NULL:
+        passed = run_steps(plan, tile, blocks, values, into, n * rows, period)
+    if not tile.direct and plan.scan == NULL:
         store(target, blocks.target, target.strides[tile.inner], target_rows, n, rows, target.data + corner[1])
     return passed
 
@@ -258,7 +305,7 @@ cdef inline Py_ssize_t up_to_line(
     cdef Py_ssize_t item = plan.target.item
     cdef Py_ssize_t step = plan.source.strides[tile.inner]
     cdef Py_ssize_t fewer = n
-    if plan.source.item < step <= LINE // 4 and plan.fold == 1:
+    if plan.source.item < step <= LINE // 4 and plan.fold == 1 and row_step(&plan.source, tile) != plan.source.item:
         fewer -= after_line(plan.source.data + at[0] + n * step, step)
     else:
         fewer -= after_line(plan.target.data + at[1] + n * item, item)

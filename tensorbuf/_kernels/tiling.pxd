@@ -11,7 +11,7 @@ cdef enum:
     COLUMNS = 48            # of the source, that tiles have which are transposed late
     LONG_ROW = 64           # items from which a row is worth a kernel call of its own
     FEW_ROWS = 8            # of a tile that so has long rows, although its fast axes differ
-    STREAM = 2048           # bytes of a block whose values are streamed: while it is written out, the next one is read
+    STREAM = 2048           # bytes that are streamed at once: while they are written out, the next ones are read
     STREAMED = 1 << 25      # bytes of a target that is no longer in the caches when it is read
 
 
@@ -31,15 +31,15 @@ cdef inline bint has_pattern(const Tile *tile) noexcept nogil:
     return tile.along or (tile.across and not tile.by_row)
 
 
-cdef inline bint is_streamed(const Plan *plan, bint ready, bint along) noexcept nogil:
+cdef inline bint is_streamed(const Plan *plan, const Tile *tile) noexcept nogil:
     """Whether the target is so large, and so large a part of what is moved, that passing the caches by pays."""
     cdef int axis
     cdef Py_ssize_t nbytes = plan.target.item
     for axis in range(plan.rank):
         nbytes *= plan.shape[axis]
     return (
-        ready and not along and nbytes >= STREAMED and plan.target.item >= plan.source.item and plan.step_count > 0
-        and not plan.staged and plan.scan == NULL
+        tile.direct and not has_pattern(tile) and nbytes >= STREAMED and plan.target.item >= plan.source.item
+        and plan.step_count > 0 and not plan.staged and plan.scan == NULL
     )
 
 
@@ -101,11 +101,19 @@ cdef inline Py_ssize_t block_size(const Plan *plan, const Tile *tile, bint cross
     """The bytes of a block. The source's may go on into the one behind it, which a single step leaves free."""
     if crosswise or plan.scan != NULL:
         return BLOCK
-    if tile.streamed:
-        return STREAM
     if tile.direct and plan.step_count == 1 and plan.source.strides[tile.inner] == plan.source.item:
         return 2 * BLOCK    # not where more is read than goes into the block
     return BLOCK
+
+
+cdef inline bint is_fused(const Plan *plan, const Tile *tile, bint ready) noexcept nogil:
+    """Whether the tile is rows of pixels of three bytes that become planes."""
+    return (
+        plan.planes != 0 and plan.fold == 1 and not plan.staged and ready and tile.by_row and not tile.along
+        and plan.shape[tile.second] == 3 and plan.source.strides[tile.second] == 1
+        and plan.source.strides[tile.inner] == 3
+        and not (tile.streamed and plan.target.strides[tile.second] % LINE)     # no plane on a line with the others
+    )
 
 
 cdef inline void choose_tile(const Plan *plan, Tile *tile) noexcept nogil:
@@ -114,7 +122,7 @@ cdef inline void choose_tile(const Plan *plan, Tile *tile) noexcept nogil:
     cdef Py_ssize_t inner_size = plan.shape[plan.rank - 1]
     cdef Py_ssize_t most
     cdef bint whole, ready, in_place
-    tile.late = tile.streamed = False
+    tile.late = tile.streamed = tile.fused = False
     if crosswise and turns_late(plan, fast):
         choose_late_tile(plan, tile, fast)
         return
@@ -127,17 +135,19 @@ cdef inline void choose_tile(const Plan *plan, Tile *tile) noexcept nogil:
     tile.by_row = inner_size >= LONG_ROW and (
         tile.across or (ready and (plan.shape[fast] <= FEW_ROWS if crosswise else not whole))
     )
-    tile.streamed = is_streamed(plan, ready, tile.along)
-    tile.direct = not tile.streamed and (
-        (ready and tile.by_row) or (whole and (not crosswise or inner_size <= SQUARE))
-    )
+    tile.direct = (ready and tile.by_row) or (whole and (not crosswise or inner_size <= SQUARE))
+    tile.streamed = is_streamed(plan, tile)
+    tile.fused = is_fused(plan, tile, ready)
     most = most_items(plan, tile, block_size(plan, tile, crosswise))
     in_place = (
-        plan.step_count <= 1 and not plan.staged and plan.scan == NULL and not tile.streamed and ready
+        plan.step_count <= 1 and not plan.staged and plan.scan == NULL and ready
         and row_ready(&plan.source, tile.inner)
     )
     tile.rows = 1
-    if crosswise:
+    if tile.fused:
+        tile.n = inner_size
+        tile.rows = 3
+    elif crosswise:
         tile.rows = min(plan.shape[fast], max(1, most // min(inner_size, SQUARE)))
         tile.n = min(inner_size, most // tile.rows)
         if plan.fold == 1:

@@ -186,9 +186,11 @@ ctypedef void (*Program)(Span, Span, Span, Py_ssize_t) noexcept nogil
 cdef struct Kernels:
     Convert convert[MODES][17][REAL_TYPES]      # [mode][source][target]; the complex sources have BOOL only
     Scan scan[REAL_TYPES]
+    Convert floats_streamed                     # uint8 to float32, past the caches; NULL where there is none
 
 # The second index of the first two is 0 for float32, 1 for float64.
 cdef struct Arithmetics:
     Convert round[ROUNDINGS][2]
     Convert canonical[2]                                # a copy in which every NaN is the canonical one
     Program programs[PROGRAMS][PROGRAM_TYPES]           # NULL where there is none
+    bint has_512                                        # whether the processor has vectors of 512 bits
