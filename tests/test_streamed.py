@@ -5,7 +5,7 @@ import pytest
 
 from tensorbuf import Converter, clear_cache, convert
 
-LEAST = 1 << 25  # bytes of a result from which it is streamed
+LEAST = 1 << 25  # bytes of a result from which it is streamed; half of them where it can be done from registers
 COUNT = LEAST // 4 + 517
 
 
@@ -35,7 +35,7 @@ def untouched(memory: np.ndarray, out: np.ndarray) -> bool:
 
 @pytest.mark.levels
 @pytest.mark.parametrize("offset", [0, 4, 20, 60])
-@pytest.mark.parametrize("count", [LEAST // 4 - 1, LEAST // 4, COUNT])
+@pytest.mark.parametrize("count", [LEAST // 8 - 1, LEAST // 8, LEAST // 8 + 517, LEAST // 4, COUNT])
 def test_a_row(codes, count, offset):
     out, memory = within(count, offset)
     for source in (codes[:count], codes[7 : count + 7]):

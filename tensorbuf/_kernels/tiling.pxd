@@ -12,7 +12,8 @@ cdef enum:
     LONG_ROW = 64           # items from which a row is worth a kernel call of its own
     FEW_ROWS = 8            # of a tile that so has long rows, although its fast axes differ
     STREAM = 2048           # bytes that are streamed at once: while they are written out, the next ones are read
-    STREAMED = 1 << 25      # bytes of a target that is no longer in the caches when it is read
+    STREAMED = 1 << 24      # bytes of a target that are streamed where a kernel can do it from its registers,
+    STREAMED_APART = 1 << 25    # and where it takes a block between
 
 
 cdef inline bint row_ready(const Operand *operand, int axis) noexcept nogil:
@@ -38,8 +39,9 @@ cdef inline bint is_streamed(const Plan *plan, const Tile *tile) noexcept nogil:
     for axis in range(plan.rank):
         nbytes *= plan.shape[axis]
     return (
-        tile.direct and not has_pattern(tile) and nbytes >= STREAMED and plan.target.item >= plan.source.item
-        and plan.step_count > 0 and not plan.staged and plan.scan == NULL
+        plan.step_count > 0 and not plan.staged and plan.scan == NULL and tile.direct and not has_pattern(tile)
+        and plan.target.item >= plan.source.item
+        and nbytes >= (STREAMED if plan.planes != 0 or plan.steps[0].streamed != NULL else STREAMED_APART)
     )
 
 
