@@ -59,6 +59,19 @@ def test_a_source_with_gaps(codes, step):
     assert untouched(memory, out)
 
 
+@pytest.mark.parametrize("tail", [1, 15, 16])
+def test_a_tail_that_ends_before_the_next_cache_line(codes, tail):
+    """Tiles begin on cache lines of the source, which are none of the target; the last tile is the tail."""
+    count = LEAST // 8 + tail
+    spread, _ = within(count // 2 + 1, 0)
+    source = spread.view(np.uint8)[: 2 * count : 2]
+    source[...] = codes[:count]
+    out, memory = within(count, 4)
+    convert(source, "float32", out=out)
+    assert np.array_equal(out, source)
+    assert untouched(memory, out)
+
+
 def test_a_source_of_the_other_byte_order(codes):
     source = codes.astype(">i2") * 100
     assert np.array_equal(convert(source, "float32"), source)

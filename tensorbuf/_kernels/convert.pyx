@@ -101,7 +101,7 @@ cdef void saturating(const source[::1] src, target[::1] dst, Py_ssize_t n, int64
 
 
 cdef void streaming(const uint8_t[::1] src, float[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
-    """`dst` lies on a cache line, and is large."""
+    """`dst` lies on a cache line."""
     cdef Py_ssize_t i
     for i in range(hot_uint8_float_streamed(&src[0], &dst[0], n), n):
         dst[i] = src[i]

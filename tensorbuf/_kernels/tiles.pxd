@@ -145,7 +145,7 @@ cdef inline void run_streamed(
     cdef Span src, dst
     if start > 0:
         run_step(step, values, result, blocks, start, 1)
-    if step.streamed != NULL:
+    if step.streamed != NULL and start < n:
         point(&src, values + start * item, n - start)
         point(&dst, result + start * step.item, n - start)
         step.streamed(src, dst, n - start, step.nan)
