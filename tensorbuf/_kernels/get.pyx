@@ -15,6 +15,7 @@ cimport numpy as cnp
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
+from tensorbuf._kernels.outlines cimport apart
 from tensorbuf._kernels.rows cimport Axis, place, rows, tb_use_v3
 
 cnp.import_array()
@@ -65,29 +66,7 @@ def scatter(cnp.ndarray values, cnp.ndarray view, tuple tables):
 
 cpdef bint may_overlap(cnp.ndarray a, cnp.ndarray b):
     """True unless the two lie in memory apart from one another."""
-    cdef char *a_start
-    cdef char *a_end
-    cdef char *b_start
-    cdef char *b_end
-    extent(a, &a_start, &a_end)
-    extent(b, &b_start, &b_end)
-    return a_start < b_end and b_start < a_end
-
-
-cdef void extent(cnp.ndarray array, char **start, char **end) noexcept:
-    """The addresses between which the elements of an array lie; nothing for an empty one."""
-    cdef int axis
-    cdef Py_ssize_t reach
-    start[0] = end[0] = cnp.PyArray_BYTES(array)
-    if cnp.PyArray_SIZE(array) == 0:
-        return
-    for axis in range(cnp.PyArray_NDIM(array)):
-        reach = (cnp.PyArray_DIM(array, axis) - 1) * cnp.PyArray_STRIDE(array, axis)
-        if reach < 0:
-            start[0] += reach
-        else:
-            end[0] += reach
-    end[0] += cnp.PyArray_ITEMSIZE(array)
+    return not apart(a, b)
 
 
 cdef int make(Plan *plan, cnp.ndarray view, tuple tables) except -1:

@@ -42,11 +42,13 @@ cdef inline bint has_outline(cnp.ndarray array, const Outline *outline) noexcept
 
 
 cdef inline void extent(cnp.ndarray array, const char **start, const char **stop) noexcept:
-    """The bytes between which an array's items lie."""
+    """The bytes between which an array's items lie; none for an empty one."""
     cdef int axis
     cdef Py_ssize_t reach
-    start[0] = <const char *> cnp.PyArray_DATA(array)
-    stop[0] = start[0] + cnp.PyArray_ITEMSIZE(array)
+    start[0] = stop[0] = <const char *> cnp.PyArray_DATA(array)
+    if cnp.PyArray_SIZE(array) == 0:
+        return
+    stop[0] += cnp.PyArray_ITEMSIZE(array)
     for axis in range(cnp.PyArray_NDIM(array)):
         reach = (cnp.PyArray_DIMS(array)[axis] - 1) * cnp.PyArray_STRIDES(array)[axis]
         if reach < 0:
