@@ -345,7 +345,7 @@ cdef object _quick(x, dtype, out):
     step.convert = kernels.convert[SATURATE][code][_codes[wanted.type_num]]
     step.nan = 0
     size = cnp.PyArray_SIZE(source)
-    if size * <Py_ssize_t> wanted.itemsize >= STREAMED:
+    if size >= STREAMED // <Py_ssize_t> wanted.itemsize:
         return None     # the pipeline has another way for them
     if out is None:
         target = aligned(cnp.PyArray_NDIM(source), cnp.PyArray_DIMS(source), wanted, False)
@@ -365,8 +365,7 @@ cdef object _quick(x, dtype, out):
 
 
 def at_once(long_way):
-    """`long_way`, the Python function `convert`, behind the short way: a call that takes this needs no Python frame.
-    """
+    """`long_way`, the Python function `convert`, behind the short way: a call that takes this needs no Python frame."""
     usual = long_way.__kwdefaults__
     usual_overflow, usual_rounding, unset = usual["overflow"], usual["rounding"], usual["nan"]
 
