@@ -19,7 +19,8 @@ from tensorbuf._kernels.types cimport (
 
 cdef extern from "hot.h":
     Py_ssize_t hot_quantize(
-        const float *src, char *dst, Py_ssize_t n, float scale, float zero, float reciprocal, bint is_signed, bint wide
+        const float *src, char *dst, Py_ssize_t n, float scale, float zero, float reciprocal, bint is_signed,
+        bint has_512,
     ) noexcept nogil
 
 cdef extern from "quotient.h":

@@ -75,8 +75,8 @@ static inline ptrdiff_t hot_quantize_all(const float *src, char *dst, ptrdiff_t 
 #if defined(__GNUC__) || defined(__clang__)
 
 /* The same by a reciprocal, in vectors of 512 bits. */
-__attribute__((target("avx512f"))) static ptrdiff_t hot_quantize_wide(const float *src, char *dst, ptrdiff_t n, float scale, int zero,
-                                                                      float reciprocal, float limit, int is_signed) {
+__attribute__((target("avx512f"))) static ptrdiff_t hot_quantize_512(const float *src, char *dst, ptrdiff_t n, float scale, int zero,
+                                                                     float reciprocal, float limit, int is_signed) {
     __m512 s = _mm512_set1_ps(scale), r = _mm512_set1_ps(reciprocal), most = _mm512_set1_ps(limit), least = _mm512_set1_ps(-limit);
     ptrdiff_t i;
     for (i = 0; i + 16 <= n; i += 16) {
@@ -91,22 +91,22 @@ __attribute__((target("avx512f"))) static ptrdiff_t hot_quantize_wide(const floa
 
 #else
 
-static inline ptrdiff_t hot_quantize_wide(const float *src, char *dst, ptrdiff_t n, float scale, int zero, float reciprocal, float limit,
-                                          int is_signed) {
+static inline ptrdiff_t hot_quantize_512(const float *src, char *dst, ptrdiff_t n, float scale, int zero, float reciprocal, float limit,
+                                         int is_signed) {
     return 0;
 }
 
 #endif
 
 /* `reciprocal` is 0 where it has not been tried. Scales that would take `limit` near an infinity or zero are left to the caller's loop.
-   `wide` asks for vectors of 512 bits, which the processor must have. */
+   `has_512` says that the processor has vectors of 512 bits. */
 static inline ptrdiff_t hot_quantize(const float *src, char *dst, ptrdiff_t n, float scale, float zero, float reciprocal, int is_signed,
-                                     int wide) {
+                                     int has_512) {
     float limit = (scale < 0 ? -scale : scale) * 1048576.0f;
     hot_steps by;
     if (!(limit > 1e-18f && limit < 1e30f)) return 0;
     if (!(zero >= -32768.0f && zero <= 32768.0f && zero == (float)(int)zero)) return 0;
-    if (wide && reciprocal != 0) return hot_quantize_wide(src, dst, n, scale, (int)zero, reciprocal, limit, is_signed);
+    if (has_512 && reciprocal != 0) return hot_quantize_512(src, dst, n, scale, (int)zero, reciprocal, limit, is_signed);
     by.scale = _mm256_set1_ps(scale), by.reciprocal = _mm256_set1_ps(reciprocal), by.zero = _mm256_set1_epi32((int)zero);
     by.limit = _mm256_set1_ps(limit), by.least = _mm256_set1_ps(-limit);
     if (is_signed) return reciprocal == 0 ? hot_quantize_all(src, dst, n, &by, 1, 1) : hot_quantize_all(src, dst, n, &by, 0, 1);
@@ -160,7 +160,7 @@ static inline ptrdiff_t hot_int64_int32(const int64_t *src, int32_t *dst, ptrdif
 static inline ptrdiff_t hot_float_uint8(const float *src, uint8_t *dst, ptrdiff_t n) { return 0; }
 static inline ptrdiff_t hot_float_int8(const float *src, int8_t *dst, ptrdiff_t n) { return 0; }
 static inline ptrdiff_t hot_quantize(const float *src, char *dst, ptrdiff_t n, float scale, float zero, float reciprocal, int is_signed,
-                                     int wide) {
+                                     int has_512) {
     return 0;
 }
 static inline ptrdiff_t hot_int32_uint8(const int32_t *src, uint8_t *dst, ptrdiff_t n) { return 0; }

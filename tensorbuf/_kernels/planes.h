@@ -7,22 +7,20 @@
 
 #if defined(TENSORBUF_VBMI)
 
-#define TENSORBUF_PLANES __attribute__((target("avx512f,avx512bw,avx512vbmi")))
-
 /* As quotient.h says. */
-TENSORBUF_PLANES static inline __m512 planes_quotient(__m512 x, __m512 d, __m512 r) {
+TENSORBUF_VBMI static inline __m512 planes_quotient(__m512 x, __m512 d, __m512 r) {
     __m512 y = _mm512_mul_ps(x, r);
     return _mm512_fmadd_ps(_mm512_fnmadd_ps(y, d, x), r, y);
 }
-TENSORBUF_PLANES static inline __m512 planes_value(__m512 x, const __m512 by[5], int normalized) {
+TENSORBUF_VBMI static inline __m512 planes_value(__m512 x, const __m512 by[5], int normalized) {
     if (!normalized) return _mm512_add_ps(_mm512_mul_ps(x, by[0]), by[1]);
     return planes_quotient(_mm512_sub_ps(planes_quotient(x, by[0], by[3]), by[1]), by[2], by[4]);
 }
 static inline uint64_t planes_bits(ptrdiff_t n) { return n >= 64 ? ~(uint64_t)0 : n <= 0 ? 0 : ((uint64_t)1 << n) - 1; }
 
 /* `n` pixels, 64 at the most; these may be streamed where `i` is on a cache line. */
-TENSORBUF_PLANES static inline void planes_block(const uint8_t *src, float *const dst[3], ptrdiff_t i, const __m512 by[3][5], int normalized,
-                                                 ptrdiff_t n, int streamed) {
+TENSORBUF_VBMI static inline void planes_block(const uint8_t *src, float *const dst[3], ptrdiff_t i, const __m512 by[3][5], int normalized,
+                                               ptrdiff_t n, int streamed) {
     __m512i from[3];
     int k, part;
     for (k = 0; k < 3; k++) from[k] = _mm512_maskz_loadu_epi8(planes_bits(3 * n - 64 * k), src + 3 * i + 64 * k);
@@ -40,8 +38,8 @@ TENSORBUF_PLANES static inline void planes_block(const uint8_t *src, float *cons
         }
     }
 }
-TENSORBUF_PLANES static inline void planes_all(const uint8_t *src, float *const dst[3], const float parameters[3][5], int normalized,
-                                               ptrdiff_t n, int streamed) {
+TENSORBUF_VBMI static inline void planes_all(const uint8_t *src, float *const dst[3], const float parameters[3][5], int normalized,
+                                             ptrdiff_t n, int streamed) {
     ptrdiff_t i = (64 - (ptrdiff_t)((uintptr_t)dst[0] % 64)) % 64 / 4;
     __m512 by[3][5];
     int k, j;
@@ -53,7 +51,7 @@ TENSORBUF_PLANES static inline void planes_all(const uint8_t *src, float *const 
     planes_block(src, dst, i, by, normalized, n - i, 0);
 }
 /* To be streamed, all planes must begin at the same place of a cache line. */
-TENSORBUF_PLANES static void planes_fill(const uint8_t *src, float *const dst[3], const float parameters[3][5], int normalized, ptrdiff_t n,
+TENSORBUF_VBMI static void planes_fill(const uint8_t *src, float *const dst[3], const float parameters[3][5], int normalized, ptrdiff_t n,
                                          int streamed) {
     if (normalized)
         streamed ? planes_all(src, dst, parameters, 1, n, 1) : planes_all(src, dst, parameters, 1, n, 0);
