@@ -31,6 +31,10 @@ cdef extern from "moves.h":
     bint copy_rows(
         const char *src, Py_ssize_t stride, Py_ssize_t rows, Py_ssize_t size, char *dst, Py_ssize_t dst_stride
     ) noexcept nogil
+    void moves_use_v4(bint wanted) noexcept nogil
+    bint every_second(
+        Py_ssize_t item, const char *src, Py_ssize_t stride, Py_ssize_t rows, Py_ssize_t n, char *dst
+    ) noexcept nogil
     Py_ssize_t swap_vectors(Py_ssize_t item, const char *src, char *dst, Py_ssize_t size) noexcept nogil
 
 cdef extern from "rows.h":
@@ -236,6 +240,8 @@ cdef inline void load_words(
     elif stride == item and pitch == n * item and rows > NARROW and n * item < 16 and n * item <= magnitude(row_stride):
         copy_short_rows(src, row_stride, rows, n * item, into)
     elif stride == item and copy_rows(src, row_stride, rows, n * item, into, pitch):
+        return
+    elif pitch == n * item and stride == 2 * item and every_second(item, src, row_stride, rows, n, into):
         return
     elif pitch == n * item and tb_runs(item, src, rows, row_stride, NULL, stride, n, False, into):
         return

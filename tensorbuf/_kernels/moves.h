@@ -1,5 +1,5 @@
-/* Rows moved between memory and blocks, and the bytes of items reversed: what plain loops are slow at. Where there is no AVX2, the functions that
-   need it do nothing, and the caller's loops do all. */
+/* Rows moved between memory and blocks, and the bytes of items reversed: what plain loops are slow at. Where there is no AVX2 or AVX-512, the functions
+   that need it do nothing, and the caller's loops do all. */
 #ifndef TENSORBUF_MOVES_H
 #define TENSORBUF_MOVES_H
 
@@ -44,6 +44,31 @@ TB_AVX2 static void copy_rows_v3(const char *src, ptrdiff_t stride, ptrdiff_t ro
     }
 }
 
+static int moves_v4;
+static inline void moves_use_v4(int wanted) { moves_v4 = wanted; }
+
+__attribute__((target("avx512f"))) static void every_second_v4(const char *src, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t n, char *dst) {
+    __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30), low, high;
+    ptrdiff_t i;
+    for (; rows > 0; rows--, src += stride, dst += 4 * n) {
+        for (i = 0; i + 16 < n; i += 16) {
+            low = _mm512_loadu_si512(src + 8 * i), high = _mm512_loadu_si512(src + 8 * i + 64);
+            _mm512_storeu_si512(dst + 4 * i, _mm512_permutex2var_epi32(low, even, high));
+        }
+        /* The last sixteen may lie over those before them; nothing is read behind them. */
+        i = n - 16;
+        low = _mm512_loadu_si512(src + 8 * i), high = _mm512_maskz_loadu_epi32(0x7FFF, src + 8 * i + 64);
+        _mm512_storeu_si512(dst + 4 * i, _mm512_permutex2var_epi32(low, even, high));
+    }
+}
+
+/* Every second item, `n` of each row, one behind the other: 1 where they were copied, 0 where they were left alone. */
+static inline int every_second(ptrdiff_t item, const char *src, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t n, char *dst) {
+    if (!moves_v4 || item != 4 || n < 16) return 0;
+    every_second_v4(src, stride, rows, n, dst);
+    return 1;
+}
+
 /* 1 where the rows of `size` bytes were copied, 0 where they were left alone: longer ones are for memcpy. */
 static inline int copy_rows(const char *src, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t size, char *dst, ptrdiff_t dst_stride) {
     if (!tb_v3 || size < 32 || size > 1024) return 0;
@@ -56,6 +81,11 @@ static inline ptrdiff_t swap_vectors(ptrdiff_t item, const char *src, char *dst,
 
 #else
 
+static inline void moves_use_v4(int wanted) { (void)wanted; }
+static inline int every_second(ptrdiff_t item, const char *src, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t n, char *dst) {
+    (void)item, (void)src, (void)stride, (void)rows, (void)n, (void)dst;
+    return 0;
+}
 static inline int copy_rows(const char *src, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t size, char *dst, ptrdiff_t dst_stride) {
     (void)src, (void)stride, (void)rows, (void)size, (void)dst, (void)dst_stride;
     return 0;

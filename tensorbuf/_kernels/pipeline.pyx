@@ -12,7 +12,7 @@ cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int64_t
 
-from tensorbuf._kernels.blocks cimport channels_use, tb_use_v3
+from tensorbuf._kernels.blocks cimport channels_use, moves_use_v4, tb_use_v3
 from tensorbuf._kernels.geometry cimport NORMALIZED, SCALED, Plan, Step, Tile, arrange
 from tensorbuf._kernels.memory cimport aligned
 from tensorbuf._kernels.outlines cimport (
@@ -57,6 +57,7 @@ def use(str level, convert_table, arithmetic_table):
     arithmetics.has_512 = level == "v4"
     tb_use_v3(level != "baseline")
     channels_use(level == "v4")
+    moves_use_v4(level == "v4")
 
 
 def has_reciprocals():
