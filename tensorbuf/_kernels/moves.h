@@ -47,7 +47,7 @@ TB_AVX2 static void copy_rows_v3(const char *src, ptrdiff_t stride, ptrdiff_t ro
 static int moves_v4;
 static inline void moves_use_v4(int wanted) { moves_v4 = wanted; }
 
-__attribute__((target("avx512f"))) static void every_second_v4(const char *src, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t n, char *dst) {
+__attribute__((target("avx512f"))) static void every_second_512(const char *src, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t n, char *dst) {
     __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30), low, high;
     ptrdiff_t i;
     for (; rows > 0; rows--, src += stride, dst += 4 * n) {
@@ -65,7 +65,7 @@ __attribute__((target("avx512f"))) static void every_second_v4(const char *src, 
 /* Every second item, `n` of each row, one behind the other: 1 where they were copied, 0 where they were left alone. */
 static inline int every_second(ptrdiff_t item, const char *src, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t n, char *dst) {
     if (!moves_v4 || item != 4 || n < 16) return 0;
-    every_second_v4(src, stride, rows, n, dst);
+    every_second_512(src, stride, rows, n, dst);
     return 1;
 }
 

@@ -10,7 +10,7 @@ static inline int processor_has_v3(void) {
         && __builtin_cpu_supports("bmi2");
 }
 
-/* Of AVX-512 what channels.h, planes.h and hot.h use. */
+/* Of AVX-512 what channels.h, planes.h, hot.h and moves.h use. */
 static inline int processor_has_v4(void) {
     return processor_has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
         && __builtin_cpu_supports("avx512vbmi");
