@@ -99,7 +99,7 @@ static inline ptrdiff_t hot_quantize_512(const float *src, char *dst, ptrdiff_t 
 #endif
 
 /* `reciprocal` is 0 where it has not been tried. Scales that would take `limit` near an infinity or zero are left to the caller's loop.
-   `has_512` says that the processor has vectors of 512 bits. */
+   `has_512` says that the level has vectors of 512 bits. */
 static inline ptrdiff_t hot_quantize(const float *src, char *dst, ptrdiff_t n, float scale, float zero, float reciprocal, int is_signed,
                                      int has_512) {
     float limit = (scale < 0 ? -scale : scale) * 1048576.0f;

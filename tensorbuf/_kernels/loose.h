@@ -11,13 +11,13 @@
 #define TENSORBUF_LOOSE
 #endif
 
-typedef struct {
-    uint64_t real, imag;
-} loose_pair;
-
 typedef uint16_t TENSORBUF_LOOSE loose16;
 typedef uint32_t TENSORBUF_LOOSE loose32;
 typedef uint64_t TENSORBUF_LOOSE loose64;
-typedef loose_pair TENSORBUF_LOOSE loose128;
+
+/* A struct is as loose as its members; attributes of its own would be ignored. */
+typedef struct {
+    loose64 real, imag;
+} loose128;
 
 #endif

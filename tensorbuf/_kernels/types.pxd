@@ -193,4 +193,4 @@ cdef struct Arithmetics:
     Convert round[ROUNDINGS][2]
     Convert canonical[2]                                # a copy in which every NaN is the canonical one
     Program programs[PROGRAMS][PROGRAM_TYPES]           # NULL where there is none
-    bint has_512                                        # whether the processor has vectors of 512 bits
+    bint has_512                                        # whether the level is v4
