@@ -218,9 +218,9 @@ def convert(
     >>> convert(x, "uint8", overflow="wrap")
     array([  1, 255,  44, 251,   0], dtype=uint8)
     """
+    # Decimal(2) is equal to 2, but no real number.
+    choice = dtype, overflow, rounding, nan, type(nan)
     try:
-        # Decimal(2) is equal to 2, but no real number.
-        choice = dtype, overflow, rounding, nan, type(nan)
         try:
             recent = _recents[choice]
         except (KeyError, TypeError, ValueError):  # unhashable, or an array that is equal to nothing
@@ -236,7 +236,7 @@ def convert(
         return _convert_kind(x, wanted, out, rule, WRAP if overflow == "wrap" else SATURATE, recent=recent)
     except BaseException as error:
         # What `releasing` does, but at no cost to a small array's conversion.
-        del x, out
+        del x, dtype, out, overflow, rounding, nan, choice
         let_go(error)
         raise
 
