@@ -41,7 +41,7 @@ cdef inline bint is_streamed(const Plan *plan, const Tile *tile) noexcept nogil:
     return (
         plan.step_count > 0 and not plan.staged and plan.scan == NULL and tile.direct and not has_pattern(tile)
         and plan.target.item >= plan.source.item
-        and nbytes >= (STREAMED if plan.planes != 0 or plan.steps[0].streamed != NULL else STREAMED_APART)
+        and nbytes >= (STREAMED if tile.fused or plan.steps[0].streamed != NULL else STREAMED_APART)
     )
 
 
@@ -114,7 +114,6 @@ cdef inline bint is_fused(const Plan *plan, const Tile *tile, bint ready) noexce
         plan.planes != 0 and plan.fold == 1 and not plan.staged and ready and tile.by_row and not tile.along
         and plan.shape[tile.second] == 3 and plan.source.strides[tile.second] == 1
         and plan.source.strides[tile.inner] == 3
-        and not (tile.streamed and plan.target.strides[tile.second] % LINE)     # no plane on a line with the others
     )
 
 
@@ -138,8 +137,11 @@ cdef inline void choose_tile(const Plan *plan, Tile *tile) noexcept nogil:
         tile.across or (ready and (plan.shape[fast] <= FEW_ROWS if crosswise else not whole))
     )
     tile.direct = (ready and tile.by_row) or (whole and (not crosswise or inner_size <= SQUARE))
-    tile.streamed = is_streamed(plan, tile)
     tile.fused = is_fused(plan, tile, ready)
+    tile.streamed = is_streamed(plan, tile)
+    if tile.fused and tile.streamed and plan.target.strides[tile.second] % LINE:
+        tile.fused = False      # planes that begin at different places of a line cannot be streamed together
+        tile.streamed = is_streamed(plan, tile)
     most = most_items(plan, tile, block_size(plan, tile, crosswise))
     in_place = (
         plan.step_count <= 1 and not plan.staged and plan.scan == NULL and ready
