@@ -18,45 +18,56 @@ TENSORBUF_VBMI static inline __m512 planes_value(__m512 x, const __m512 by[5], i
 }
 static inline uint64_t planes_bits(ptrdiff_t n) { return n >= 64 ? ~(uint64_t)0 : n <= 0 ? 0 : ((uint64_t)1 << n) - 1; }
 
-/* `n` pixels, 64 at the most; these may be streamed where `i` is on a cache line. */
-TENSORBUF_VBMI static inline void planes_block(const uint8_t *src, float *const dst[3], ptrdiff_t i, const __m512 by[3][5], int normalized,
-                                               ptrdiff_t n, int streamed) {
-    __m512i from[3];
-    int k, part;
-    for (k = 0; k < 3; k++) from[k] = _mm512_maskz_loadu_epi8(planes_bits(3 * n - 64 * k), src + 3 * i + 64 * k);
-    for (k = 0; k < 3; k++) {
-        __m512i third = _mm512_loadu_si512(channels_apart_third[k]), two = _mm512_loadu_si512(channels_apart_two[k]);
-        __m512i bytes = _mm512_mask_permutexvar_epi8(_mm512_permutex2var_epi8(from[0], two, from[1]), ~_mm512_movepi8_mask(third), third, from[2]);
-        __m128i parts[4];
-        _mm512_storeu_si512(parts, bytes);
-        for (part = 0; part < 4; part++) {
-            __m512 values = planes_value(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(parts[part])), by[k], normalized);
-            if (streamed)
-                _mm512_stream_ps(dst[k] + i + 16 * part, values);
-            else
-                _mm512_mask_storeu_ps(dst[k] + i + 16 * part, (__mmask16)planes_bits(n - 16 * part), values);
-        }
+/* One channel of `n` pixels, 64 at the most, into its plane. Streamed blocks are whole, and on a cache line. */
+TENSORBUF_VBMI static inline void planes_block(const uint8_t *src, float *dst, int channel, const __m512 by[5], int normalized, ptrdiff_t n,
+                                               int streamed) {
+    __m512i third = _mm512_loadu_si512(channels_apart_third[channel]), two = _mm512_loadu_si512(channels_apart_two[channel]);
+    __m512i from[3], bytes;
+    __m128i parts[4];
+    int k;
+    for (k = 0; k < 3; k++) from[k] = _mm512_maskz_loadu_epi8(planes_bits(3 * n - 64 * k), src + 64 * k);
+    bytes = _mm512_mask_permutexvar_epi8(_mm512_permutex2var_epi8(from[0], two, from[1]), ~_mm512_movepi8_mask(third), third, from[2]);
+    _mm512_storeu_si512(parts, bytes);
+    for (k = 0; k < 4; k++) {
+        __m512 values = planes_value(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(parts[k])), by, normalized);
+        if (streamed)
+            _mm512_stream_ps(dst + 16 * k, values);
+        else
+            _mm512_mask_storeu_ps(dst + 16 * k, (__mmask16)planes_bits(n - 16 * k), values);
     }
 }
-TENSORBUF_VBMI static inline void planes_all(const uint8_t *src, float *const dst[3], const float parameters[3][5], int normalized,
-                                             ptrdiff_t n, int streamed) {
-    ptrdiff_t i = (64 - (ptrdiff_t)((uintptr_t)dst[0] % 64)) % 64 / 4;
-    __m512 by[3][5];
-    int k, j;
-    for (k = 0; k < 3; k++)
-        for (j = 0; j < 5; j++) by[k][j] = _mm512_set1_ps(parameters[k][j]);
-    if (i > n) i = n;
-    planes_block(src, dst, 0, by, normalized, i, 0);
-    for (; i + 64 <= n; i += 64) planes_block(src, dst, i, by, normalized, 64, streamed);
-    planes_block(src, dst, i, by, normalized, n - i, 0);
+/* Pixels `i` to `stop` of one channel. */
+TENSORBUF_VBMI static inline void planes_stretch(const uint8_t *src, float *dst, int channel, const float parameters[5], int normalized,
+                                                 ptrdiff_t i, ptrdiff_t stop, int streamed) {
+    __m512 by[5];
+    int k;
+    for (k = 0; k < 5; k++) by[k] = _mm512_set1_ps(parameters[k]);
+    for (; i + 64 <= stop; i += 64) planes_block(src + 3 * i, dst + i, channel, by, normalized, 64, streamed);
+    if (i < stop) planes_block(src + 3 * i, dst + i, channel, by, normalized, stop - i, 0);
 }
-/* To be streamed, all planes must begin at the same place of a cache line. */
-TENSORBUF_VBMI static void planes_fill(const uint8_t *src, float *const dst[3], const float parameters[3][5], int normalized, ptrdiff_t n,
-                                         int streamed) {
+TENSORBUF_VBMI static void planes_part(const uint8_t *src, float *dst, int channel, const float parameters[5], int normalized, ptrdiff_t i,
+                                       ptrdiff_t stop, int streamed) {
     if (normalized)
-        streamed ? planes_all(src, dst, parameters, 1, n, 1) : planes_all(src, dst, parameters, 1, n, 0);
+        streamed ? planes_stretch(src, dst, channel, parameters, 1, i, stop, 1) : planes_stretch(src, dst, channel, parameters, 1, i, stop, 0);
     else
-        streamed ? planes_all(src, dst, parameters, 0, n, 1) : planes_all(src, dst, parameters, 0, n, 0);
+        streamed ? planes_stretch(src, dst, channel, parameters, 0, i, stop, 1) : planes_stretch(src, dst, channel, parameters, 0, i, stop, 0);
+}
+/* Each plane from its own first cache line on, in stretches of so many pixels as the first level of the cache keeps for all three. */
+static inline void planes_fill(const uint8_t *src, float *const dst[3], const float parameters[3][5], int normalized, ptrdiff_t n,
+                               int streamed) {
+    const ptrdiff_t stretch = 2048;
+    ptrdiff_t lead[3], start;
+    int k;
+    for (k = 0; k < 3; k++) {
+        lead[k] = (64 - (ptrdiff_t)((uintptr_t)dst[k] % 64)) % 64 / 4;
+        if (lead[k] > n) lead[k] = n;
+        planes_part(src, dst[k], k, parameters[k], normalized, 0, lead[k], 0);
+    }
+    for (start = 0; start < n; start += stretch)
+        for (k = 0; k < 3; k++) {
+            ptrdiff_t i = start + lead[k];
+            planes_part(src, dst[k], k, parameters[k], normalized, i, i + stretch < n ? i + stretch : n, streamed);
+        }
 }
 
 #else

@@ -139,9 +139,6 @@ cdef inline void choose_tile(const Plan *plan, Tile *tile) noexcept nogil:
     tile.direct = (ready and tile.by_row) or (whole and (not crosswise or inner_size <= SQUARE))
     tile.fused = is_fused(plan, tile, ready)
     tile.streamed = is_streamed(plan, tile)
-    if tile.fused and tile.streamed and plan.target.strides[tile.second] % LINE:
-        tile.fused = False      # planes that begin at different places of a line cannot be streamed together
-        tile.streamed = is_streamed(plan, tile)
     most = most_items(plan, tile, block_size(plan, tile, crosswise))
     in_place = (
         plan.step_count <= 1 and not plan.staged and plan.scan == NULL and ready
