@@ -7,7 +7,7 @@ import pytest
 from guarded import guarded
 from layouts import Layout, placed
 
-from tensorbuf import convert
+from tensorbuf import Converter, convert
 
 # Squares have 2 to 16 items a side, or twice as many in one direction; columns are taken by 48, rows by 64.
 SIDES = (1, 2, 3, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64, 65, 70)
@@ -85,6 +85,51 @@ def test_channels_last(of, to):
 @pytest.mark.parametrize("shape", [(700, 40, 3), (2100, 19), (19, 2100), (3, 130, 30, 3), (340, 25, 3), (16, 16, 9, 7)])
 def test_columns_longer_than_a_block(of, to, shape):
     check(values_of(shape, of, to), to)
+
+
+@pytest.mark.levels
+@pytest.mark.parametrize(("of", "to"), PAIRS)
+def test_short_axes(of, to):
+    """Three axes are spanned at once where the source's fastest is short, with or without gaps between them."""
+    for shape in ((2, 3, 70), (3, 40, 33), (7, 130, 65), (15, 5, 20), (2, 7, 9, 66), (5, 40, 17, 3), (2, 3, 4, 5, 6)):
+        values = values_of(shape, of, to)
+        check(values, to)
+        want = convert(values, to)
+        for order in itertools.permutations(range(len(shape))):
+            memory = np.zeros([shape[axis] + 1 for axis in order], of)
+            window = memory[tuple(slice(-1) for _ in order)].transpose(np.argsort(order))
+            window[...] = values
+            assert convert(window, to).tobytes() == want.tobytes(), (shape, order)
+
+
+@pytest.mark.levels
+@pytest.mark.parametrize(("of", "to"), [("uint8", "float32"), ("float32", "float32"), ("float32", "int8")])
+@pytest.mark.parametrize("shape", [(3, 40, 33), (2, 70, 7), (3, 4, 20, 66), (66, 5, 3)])
+def test_parameters_along_short_axes(of, to, shape):
+    values = values_of(shape, of, of)
+    for axis, size in enumerate(shape):
+        some = np.linspace(0.5, 2, size)
+        names = "ABDE"[:axis] + "C" + "ABDE"[axis : values.ndim - 1]
+        plan = Converter(to, scale=some, offset=-some, layout=f"{names}->{names}")
+        want = plan(values)
+        for source in layouts(values):
+            assert plan(source).tobytes() == want.tobytes(), (axis, source.strides)
+
+
+@pytest.mark.levels
+@pytest.mark.parametrize("size", [1, 3, 63, 64, 65, 200, 409, 410, 600])
+def test_rows_of_a_window(size):
+    """Rows go through blocks until they are long enough for calls of their own."""
+    for of, to in PAIRS:
+        memory = values_of((40, size + 9), of, to)
+        values = memory[3:37, 4 : size + 4]
+        want = convert(np.ascontiguousarray(values), to)
+        assert convert(values, to).tobytes() == want.tobytes(), (of, to)
+        target = np.zeros((36, size + 5), to)
+        convert(values, to, out=target[1:-1, 2:-3])
+        assert target[1:-1, 2:-3].tobytes() == want.tobytes(), (of, to)
+        target[1:-1, 2:-3] = 0
+        assert not target.any()
 
 
 @pytest.mark.levels

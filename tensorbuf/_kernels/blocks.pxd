@@ -59,6 +59,7 @@ ctypedef fused word:
 cdef enum:
     NARROW = 16             # rows, or items of one, up to which they are gone through one by one
     MOST_LINES = 256        # that are transposed at once
+    SQUARE = 16             # bytes of a side of the squares that are transposed in registers
 
 
 cdef inline Py_ssize_t magnitude(Py_ssize_t stride) noexcept nogil:
@@ -187,7 +188,9 @@ cdef inline void turn_lines(
     cdef Py_ssize_t line, some, place = 0, done = 0
     while done < count:
         some = min(count - done, MOST_LINES)
-        for line in range(some):
+        for line in range(some if lines.fold == 1 else 0):
+            starts[line] = lines.data + (done + line) * lines.fold_stride
+        for line in range(some if lines.fold > 1 else 0):
             starts[line] = start
             place += 1
             start += lines.stride
@@ -216,7 +219,7 @@ cdef inline void load_words(
     cdef Lines columns
     if crosswise and rows == 3 and stride == 3 * item:
         part_three(<const word *> src, block, <word *> (into + pitch), <word *> (into + 2 * pitch), n)
-    elif crosswise and rows == 4 and stride == 4 * item:
+    elif crosswise and rows == 4 and stride == 4 * item and item < 4:
         part_four(
             <const word *> src, block, <word *> (into + pitch), <word *> (into + 2 * pitch),
             <word *> (into + 3 * pitch), n,
@@ -230,7 +233,7 @@ cdef inline void load_words(
             <const word *> src, <const word *> (src + stride), <const word *> (src + 2 * stride),
             <const word *> (src + 3 * stride), block, rows,
         )
-    elif crosswise and n >= NARROW:
+    elif crosswise and n * item >= SQUARE and rows * item >= SQUARE:
         columns = lines_of(src, stride)
         turn_lines(item, &columns, n, rows, into, pitch)
     elif rows >= NARROW and n >= NARROW and magnitude(row_stride) < magnitude(stride):

@@ -58,11 +58,13 @@ cdef struct Plan:
 
 cdef struct Tile:
     int inner, second       # the axes it spans; second is -1 where there is one axis only
-    Py_ssize_t n, rows      # its size on them at the most
+    int third               # spanned, too, where the source's second axis is short: it is whole then; else -1
+    Py_ssize_t n, rows      # its size on `inner` at the most, and on `third`, or else `second`
     bint by_row             # the steps run row by row: each has a place of its own in the target, or parameters
     bint direct             # the last step writes into the target
     bint late               # what the steps yield is transposed: rows lie along the source's fast axis
     bint along, across      # whether parameters differ within a row, from row to row
+    bint together           # with a third axis: the steps run over all of it, and then all of it is stored
     bint streamed           # what is written passes the caches by
     bint fused              # pixels go into planes at once: the tile is no block
 
@@ -171,6 +173,19 @@ cdef inline int fast_axis(const Plan *plan) noexcept nogil:
     return best
 
 
+cdef inline int next_axis(const Plan *plan, int fast) noexcept nogil:
+    """The axis that the source walks next after a short `fast`, if that is before the last one or its outer part; or -1."""
+    cdef int axis, best = plan.rank - 1
+    cdef Py_ssize_t step, least = magnitude(plan.source.strides[best])
+    if plan.fold > 1:
+        least = min(least, magnitude(plan.fold_stride))
+    for axis in range(plan.rank - 1):
+        step = magnitude(plan.source.strides[axis])
+        if axis != fast and 0 < step < least:
+            best, least = axis, step
+    return best if best < plan.rank - 1 and plan.shape[fast] < NARROW else -1
+
+
 cdef inline bint told_apart(const Plan *plan, int axis) noexcept nogil:
     """Whether a parameter has a value for each place on `axis`."""
     cdef int k
@@ -182,14 +197,15 @@ cdef inline bint told_apart(const Plan *plan, int axis) noexcept nogil:
 
 cdef inline void fold_axes(Plan *plan) noexcept nogil:
     """The last two axes become one where the last is short, as channels are, and the source is fastest on neither."""
-    cdef int fast, last = plan.rank - 1
+    cdef int fast, third, last = plan.rank - 1
     cdef Py_ssize_t size
     plan.fold, plan.fold_stride = 1, 0
     if plan.rank < 3 or plan.mapped or plan.staged or plan.scan != NULL or plan.shape[last] >= NARROW:
         return
     fast = fast_axis(plan)
+    third = next_axis(plan, fast)
     if (
-        fast >= last - 1 or plan.shape[fast] < NARROW or plan.source.strides[fast] != plan.source.item
+        fast >= last - 1 or (plan.shape[fast] < NARROW and (third < 0 or third == last - 1)) or plan.source.strides[fast] != plan.source.item
         or plan.target.strides[last] != plan.target.item or not mergeable(&plan.target, last - 1, plan)
         or told_apart(plan, last - 1) or told_apart(plan, last)
     ):

@@ -35,6 +35,17 @@ cdef extern from "stream.h":
     void stream_end() noexcept nogil
 
 
+cdef inline void advance(const Plan *plan, Py_ssize_t *corner, int axis, Py_ssize_t steps) noexcept nogil:
+    cdef int k
+    if plan.fold > 1 and axis == plan.rank - 1:
+        corner[0] += steps // plan.fold * plan.fold_stride + steps % plan.fold * plan.source.strides[axis]
+    else:
+        corner[0] += plan.source.strides[axis] * steps
+    corner[1] += plan.target.strides[axis] * steps
+    for k in range(plan.parameter_count):
+        corner[2 + k] += plan.parameters[k].strides[axis] * steps
+
+
 cdef inline Py_ssize_t load_parameters(
     const Plan *plan, const Tile *tile, Blocks *blocks, const Py_ssize_t *corner, Py_ssize_t row, Py_ssize_t n,
     Py_ssize_t rows,
@@ -236,39 +247,20 @@ cdef inline void run_late(
     turn_lines(target.item, &lines, rows, n, target.data + corner[1], target.strides[tile.inner])
 
 
-cdef inline Py_ssize_t run_tile(
-    const Plan *plan, const Tile *tile, Blocks *blocks, const Py_ssize_t *corner, Py_ssize_t n, Py_ssize_t rows
+cdef inline Py_ssize_t finish(
+    const Plan *plan, const Tile *tile, Blocks *blocks, const Py_ssize_t *corner, char *values, Py_ssize_t n,
+    Py_ssize_t rows,
 ) noexcept nogil:
-    """Loads, steps, stores. `corner` has the tile's offsets in bytes: source, target, parameters.
-
-    Gives the scan's answer, without one `n * rows`.
-    """
-    cdef const Operand *source = &plan.source
+    """Steps and store, for values that lie as a block. Gives the scan's answer, without one `n * rows`."""
     cdef const Operand *target = &plan.target
     cdef Py_ssize_t target_rows = row_step(target, tile)
     cdef char *into = target.data + corner[1] if tile.direct else blocks.target
-    cdef char *values = source.data + corner[0]
     cdef Py_ssize_t row, period, passed
-    if plan.mapped:
-        map_tile(plan, tile, corner, n, rows)
-        return n * rows
-    if tile.fused:
-        fuse_tile(plan, tile, corner, n)
-        return n * rows
-    if plan.step_count == 0 and plan.scan == NULL:
-        move_tile(plan, tile, blocks, corner, n, rows)
-        return n * rows
-    if tile.late:
-        run_late(plan, tile, blocks, corner, n, rows)
-        return n * rows
-    if not lies_ready(plan, tile, n, rows):
-        load_source(plan, tile, values, n, rows, blocks.source)
-        values = blocks.source
     if tile.by_row:
         for row in range(rows):
             period = load_parameters(plan, tile, blocks, corner, row, n, 1)
             passed = run_steps(
-                plan, tile, blocks, values + row * n * source.item,
+                plan, tile, blocks, values + row * n * plan.source.item,
                 into + row * (target_rows if tile.direct else n * target.item), n, period,
             )
             if passed < n:
@@ -282,18 +274,80 @@ cdef inline Py_ssize_t run_tile(
     return passed
 
 
+cdef inline void load_places(
+    const Plan *plan, const Tile *tile, const Py_ssize_t *corner, Py_ssize_t n, Py_ssize_t places, char *block
+) noexcept nogil:
+    """Rows at some places of a third axis: at once where the source walks both as one."""
+    cdef const Operand *source = &plan.source
+    cdef Py_ssize_t rows = plan.shape[tile.second]
+    cdef Py_ssize_t step = source.strides[tile.third]
+    cdef Py_ssize_t run = places if step == rows * source.strides[tile.second] else 1
+    cdef Py_ssize_t place = 0
+    while place < places:
+        load_source(
+            plan, tile, source.data + corner[0] + place * step, n, rows * run, block + place * rows * n * source.item
+        )
+        place += run
+
+
+cdef inline void run_places(
+    const Plan *plan, const Tile *tile, Blocks *blocks, const Py_ssize_t *corner, Py_ssize_t n, Py_ssize_t places
+) noexcept nogil:
+    """Rows at some places of a third axis; steps and stores go place by place only where they have to."""
+    cdef const Operand *target = &plan.target
+    cdef Py_ssize_t rows = plan.shape[tile.second]
+    cdef Py_ssize_t size = n * rows
+    cdef Py_ssize_t at[2 + MOST_PARAMETERS]
+    cdef Py_ssize_t place, period
+    cdef char *values = blocks.source
+    cdef bint together = tile.together
+    memcpy(at, corner, sizeof(at))
+    load_places(plan, tile, corner, n, places, values)
+    if together and plan.step_count > 0:
+        period = load_parameters(plan, tile, blocks, corner, 0, n, rows)
+        run_steps(plan, tile, blocks, values, blocks.target, size * places, period)
+        values = blocks.target
+    for place in range(places):
+        if together:
+            store(
+                target, values + place * size * target.item, target.strides[tile.inner], row_step(target, tile), n, rows,
+                target.data + at[1],
+            )
+        else:
+            finish(plan, tile, blocks, at, values + place * size * plan.source.item, n, rows)
+        advance(plan, at, tile.third, 1)
+
+
+cdef inline Py_ssize_t run_tile(
+    const Plan *plan, const Tile *tile, Blocks *blocks, const Py_ssize_t *corner, Py_ssize_t n, Py_ssize_t rows
+) noexcept nogil:
+    """Loads, steps, stores. `corner` has the tile's offsets in bytes: source, target, parameters.
+
+    Gives the scan's answer, without one `n * rows`.
+    """
+    cdef char *values = plan.source.data + corner[0]
+    if plan.mapped:
+        map_tile(plan, tile, corner, n, rows)
+        return n * rows
+    if tile.fused:
+        fuse_tile(plan, tile, corner, n)
+        return n * rows
+    if tile.third >= 0:
+        run_places(plan, tile, blocks, corner, n, rows)
+        return n * rows
+    if plan.step_count == 0 and plan.scan == NULL:
+        move_tile(plan, tile, blocks, corner, n, rows)
+        return n * rows
+    if tile.late:
+        run_late(plan, tile, blocks, corner, n, rows)
+        return n * rows
+    if not lies_ready(plan, tile, n, rows):
+        load_source(plan, tile, values, n, rows, blocks.source)
+        values = blocks.source
+    return finish(plan, tile, blocks, corner, values, n, rows)
+
+
 # ---------------------------------------------------------------- all tiles
-
-cdef inline void advance(const Plan *plan, Py_ssize_t *corner, int axis, Py_ssize_t steps) noexcept nogil:
-    cdef int k
-    if plan.fold > 1 and axis == plan.rank - 1:
-        corner[0] += steps // plan.fold * plan.fold_stride + steps % plan.fold * plan.source.strides[axis]
-    else:
-        corner[0] += plan.source.strides[axis] * steps
-    corner[1] += plan.target.strides[axis] * steps
-    for k in range(plan.parameter_count):
-        corner[2 + k] += plan.parameters[k].strides[axis] * steps
-
 
 cdef inline Py_ssize_t up_to_line(
     const Plan *plan, const Tile *tile, const Py_ssize_t *at, Py_ssize_t n
@@ -317,9 +371,10 @@ cdef inline Py_ssize_t up_to_line(
 cdef inline Py_ssize_t run_plane(
     const Plan *plan, const Tile *tile, Blocks *blocks, const Py_ssize_t *corner
 ) noexcept nogil:
-    """All tiles over the two axes of a tile. The number of items before the scan's first answer, else all."""
+    """All tiles over the axes of a tile. The number of items before the scan's first answer, else all."""
     cdef Py_ssize_t at[2 + MOST_PARAMETERS]
-    cdef Py_ssize_t rows_size = plan.shape[tile.second] if tile.second >= 0 else 1
+    cdef int outer = tile.third if tile.third >= 0 else tile.second
+    cdef Py_ssize_t rows_size = plan.shape[outer] if outer >= 0 else 1
     cdef Py_ssize_t inner_size = plan.shape[tile.inner]
     cdef Py_ssize_t row, column, n, rows, done, passed = 0
     row = 0
@@ -329,8 +384,8 @@ cdef inline Py_ssize_t run_plane(
         while column < inner_size:
             n = min(tile.n, inner_size - column)
             memcpy(at, corner, sizeof(at))
-            if tile.second >= 0:
-                advance(plan, at, tile.second, row)
+            if outer >= 0:
+                advance(plan, at, outer, row)
             advance(plan, at, tile.inner, column)
             if not tile.late and column == 0 and LINE <= n < inner_size:
                 n = up_to_line(plan, tile, at, n)
@@ -346,7 +401,8 @@ cdef inline Py_ssize_t run_plane(
 cdef inline Py_ssize_t run_all(const Plan *plan, const Tile *tile, Blocks *blocks) noexcept nogil:
     cdef Py_ssize_t corner[2 + MOST_PARAMETERS]
     cdef Py_ssize_t index[MOST_AXES]
-    cdef Py_ssize_t plane = plan.shape[tile.inner] * (plan.shape[tile.second] if tile.second >= 0 else 1)
+    cdef int outer = tile.third if tile.third >= 0 else tile.second
+    cdef Py_ssize_t plane = plan.shape[tile.inner] * (plan.shape[outer] if outer >= 0 else 1)
     cdef Py_ssize_t done, passed = 0
     cdef int axis
     memset(corner, 0, sizeof(corner))
@@ -358,7 +414,7 @@ cdef inline Py_ssize_t run_all(const Plan *plan, const Tile *tile, Blocks *block
             return passed
         axis = plan.rank - 1
         while axis >= 0:
-            if axis != tile.inner and axis != tile.second:
+            if axis not in (tile.inner, tile.second, tile.third):
                 index[axis] += 1
                 advance(plan, corner, axis, 1)
                 if index[axis] < plan.shape[axis]:

@@ -4,12 +4,15 @@ Where source and target are fastest on different axes, a tile spans both, and is
 """
 
 from tensorbuf._kernels.blocks cimport magnitude
-from tensorbuf._kernels.geometry cimport BLOCK, LINE, NARROW, PATTERN, Operand, Plan, Tile, fast_axis, told_apart
+from tensorbuf._kernels.geometry cimport (
+    BLOCK, LINE, NARROW, PATTERN, Operand, Plan, Tile, fast_axis, next_axis, told_apart,
+)
 
 cdef enum:
     SQUARE = 64             # items of a row, of tiles whose fast axes differ in source and target
     COLUMNS = 48            # of the source, that tiles have which are transposed late
-    LONG_ROW = 64           # items from which a row is worth a kernel call of its own
+    LONG_ROW = 64           # items from which a row that has parameters of its own is worth a kernel call of its own
+    LONG_RUN = 4096         # bytes of source and target from which any row is: that spares it a copy to or from a block
     FEW_ROWS = 8            # of a tile that so has long rows, although its fast axes differ
     STREAM = 2048           # bytes that are streamed at once: while they are written out, the next ones are read
     STREAMED = 1 << 24      # bytes of a target that are streamed where a kernel can do it from its registers,
@@ -99,72 +102,114 @@ cdef inline void choose_late_tile(const Plan *plan, Tile *tile, int fast) noexce
         tile.n -= tile.n % NARROW if tile.n > NARROW else 0
 
 
-cdef inline Py_ssize_t block_size(const Plan *plan, const Tile *tile, bint crosswise) noexcept nogil:
+cdef inline Py_ssize_t block_size(const Plan *plan, const Tile *tile) noexcept nogil:
     """The bytes of a block. The source's may go on into the one behind it, which a single step leaves free."""
-    if crosswise or plan.scan != NULL:
-        return BLOCK
-    if tile.direct and plan.step_count == 1 and plan.source.strides[tile.inner] == plan.source.item:
+    if plan.scan == NULL and tile.direct and plan.step_count == 1 and plan.source.strides[tile.inner] == plan.source.item:
         return 2 * BLOCK    # not where more is read than goes into the block
     return BLOCK
 
 
-cdef inline bint is_fused(const Plan *plan, const Tile *tile, bint ready) noexcept nogil:
+cdef inline bint is_fused(const Plan *plan, const Tile *tile) noexcept nogil:
     """Whether the tile is rows of pixels of three bytes that become planes."""
     return (
-        plan.planes != 0 and plan.fold == 1 and not plan.staged and ready and tile.by_row and not tile.along
+        plan.planes != 0 and plan.fold == 1 and not plan.staged and tile.by_row and tile.direct and not tile.along
         and plan.shape[tile.second] == 3 and plan.source.strides[tile.second] == 1
         and plan.source.strides[tile.inner] == 3
     )
 
 
-cdef inline void choose_tile(const Plan *plan, Tile *tile) noexcept nogil:
-    cdef int fast = fast_axis(plan) if plan.scan == NULL else plan.rank - 1
+cdef inline bint rows_pay(const Plan *plan, const Tile *tile, bint crosswise) noexcept nogil:
+    """Whether steps that run row by row, straight into the target, spare more than their calls take."""
+    cdef Py_ssize_t size = plan.shape[tile.inner]
+    if not row_ready(&plan.target, tile.inner) or (not crosswise and lies_whole(&plan.target, plan, tile)):
+        return False
+    return plan.step_count == 0 or (
+        size * (plan.source.item + plan.target.item) >= LONG_RUN
+        and (not crosswise or plan.shape[tile.second] <= FEW_ROWS)
+    )
+
+
+cdef inline void choose_axes(const Plan *plan, Tile *tile, int fast) noexcept nogil:
+    """What the tile spans, and whether its steps run row by row and into the target."""
     cdef bint crosswise = fast != plan.rank - 1
     cdef Py_ssize_t inner_size = plan.shape[plan.rank - 1]
-    cdef Py_ssize_t most
-    cdef bint whole, ready, in_place
-    tile.late = tile.streamed = tile.fused = False
-    if crosswise and turns_late(plan, fast):
-        choose_late_tile(plan, tile, fast)
-        return
     tile.inner = plan.rank - 1
     tile.second = fast if crosswise else plan.rank - 2
     tile.along = told_apart(plan, tile.inner)
     tile.across = told_apart(plan, tile.second)
-    ready = row_ready(&plan.target, tile.inner)
-    whole = lies_whole(&plan.target, plan, tile)
-    tile.by_row = inner_size >= LONG_ROW and (
-        tile.across or (ready and (plan.shape[fast] <= FEW_ROWS if crosswise else not whole))
+    tile.by_row = inner_size >= LONG_ROW and (tile.across or rows_pay(plan, tile, crosswise))
+    tile.direct = (tile.by_row and row_ready(&plan.target, tile.inner)) or (
+        lies_whole(&plan.target, plan, tile) and (not crosswise or inner_size <= SQUARE)
     )
-    tile.direct = (ready and tile.by_row) or (whole and (not crosswise or inner_size <= SQUARE))
-    tile.fused = is_fused(plan, tile, ready)
-    tile.streamed = is_streamed(plan, tile)
-    most = most_items(plan, tile, block_size(plan, tile, crosswise))
-    in_place = (
-        plan.step_count <= 1 and not plan.staged and plan.scan == NULL and ready
-        and row_ready(&plan.source, tile.inner)
+
+
+cdef inline bint choose_three_axes(const Plan *plan, Tile *tile) noexcept nogil:
+    """A third axis, where that makes longer runs of the source; False where it does not."""
+    cdef Tile spanning = tile[0]
+    cdef Py_ssize_t size
+    spanning.third = next_axis(plan, tile.second)
+    if spanning.third < 0 or plan.staged or plan.mapped:
+        return False
+    spanning.together = not (tile.along or tile.across or told_apart(plan, spanning.third))
+    if spanning.together:
+        spanning.by_row = spanning.direct = False
+    spanning.n = min(plan.shape[tile.inner], SQUARE - SQUARE % plan.fold)
+    size = most_items(plan, &spanning, BLOCK) // (spanning.n * plan.shape[tile.second])
+    if size < 2:
+        return False
+    spanning.rows = min(size, plan.shape[spanning.third])
+    tile[0] = spanning
+    return True
+
+
+cdef inline void choose_crosswise(const Plan *plan, Tile *tile) noexcept nogil:
+    """Both fast axes: of the source and of the target."""
+    cdef Py_ssize_t inner_size = plan.shape[tile.inner]
+    cdef Py_ssize_t most = most_items(plan, tile, BLOCK)
+    tile.rows = min(plan.shape[tile.second], max(1, most // min(inner_size, SQUARE)))
+    tile.n = min(inner_size, most // tile.rows)
+    if plan.fold == 1:
+        tile.n = whole_lines(tile.n, inner_size)
+    elif tile.n < inner_size:
+        tile.n -= tile.n % (plan.fold * NARROW if plan.fold * NARROW < tile.n else plan.fold)
+
+
+cdef inline void choose_straight(const Plan *plan, Tile *tile) noexcept nogil:
+    """Rows that source and target walk alike; all of memory where both lie without gaps and there is one step."""
+    cdef Py_ssize_t inner_size = plan.shape[tile.inner]
+    cdef Py_ssize_t most = most_items(plan, tile, block_size(plan, tile))
+    cdef bint in_place = (
+        plan.step_count <= 1 and not plan.staged and plan.scan == NULL
+        and row_ready(&plan.target, tile.inner) and row_ready(&plan.source, tile.inner)
     )
-    tile.rows = 1
-    if tile.fused:
-        tile.n = inner_size
-        tile.rows = 3
-    elif crosswise:
-        tile.rows = min(plan.shape[fast], max(1, most // min(inner_size, SQUARE)))
-        tile.n = min(inner_size, most // tile.rows)
-        if plan.fold == 1:
-            tile.n = whole_lines(tile.n, inner_size)
-        elif tile.n < inner_size:
-            tile.n -= tile.n % (plan.fold * NARROW if plan.fold * NARROW < tile.n else plan.fold)
-    elif (
+    tile.n, tile.rows = inner_size, 1
+    if (
         in_place and not tile.across and tile.second >= 0 and inner_size <= most
-        and whole and lies_whole(&plan.source, plan, tile)
+        and lies_whole(&plan.target, plan, tile) and lies_whole(&plan.source, plan, tile)
     ):
-        tile.n = inner_size
         tile.rows = plan.shape[tile.second]
-    elif in_place and (inner_size >= LONG_ROW or plan.rank == 1):
+    elif in_place and (plan.rank == 1 or inner_size * (plan.source.item + plan.target.item) >= LONG_RUN):
         tile.n = min(inner_size, most) if tile.along else inner_size
     elif inner_size >= most // 2 or tile.second < 0:
         tile.n = whole_lines(min(inner_size, most), inner_size)
     else:
-        tile.n = inner_size
         tile.rows = min(plan.shape[tile.second], most // inner_size)
+
+
+cdef inline void choose_tile(const Plan *plan, Tile *tile) noexcept nogil:
+    cdef int fast = fast_axis(plan) if plan.scan == NULL else plan.rank - 1
+    cdef bint crosswise = fast != plan.rank - 1
+    tile.third = -1
+    tile.late = tile.streamed = tile.fused = False
+    if crosswise and turns_late(plan, fast):
+        choose_late_tile(plan, tile, fast)
+        return
+    choose_axes(plan, tile, fast)
+    tile.fused = is_fused(plan, tile)
+    if tile.fused:
+        tile.n, tile.rows = plan.shape[tile.inner], 3
+    elif not crosswise:
+        choose_straight(plan, tile)
+    elif not choose_three_axes(plan, tile):
+        choose_crosswise(plan, tile)
+    tile.streamed = is_streamed(plan, tile)
