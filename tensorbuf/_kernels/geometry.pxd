@@ -103,6 +103,17 @@ cdef inline Py_ssize_t after_line(const char *data, Py_ssize_t item) noexcept no
     return <Py_ssize_t> (<size_t> data % LINE) // item
 
 
+cdef inline void advance(const Plan *plan, Py_ssize_t *corner, int axis, Py_ssize_t steps) noexcept nogil:
+    cdef int k
+    if plan.fold > 1 and axis == plan.rank - 1:
+        corner[0] += steps // plan.fold * plan.fold_stride + steps % plan.fold * plan.source.strides[axis]
+    else:
+        corner[0] += plan.source.strides[axis] * steps
+    corner[1] += plan.target.strides[axis] * steps
+    for k in range(plan.parameter_count):
+        corner[2 + k] += plan.parameters[k].strides[axis] * steps
+
+
 cdef inline bint mergeable(const Operand *operand, int axis, const Plan *plan) noexcept nogil:
     return operand.strides[axis] == operand.strides[axis + 1] * plan.shape[axis + 1]
 
@@ -174,7 +185,7 @@ cdef inline int fast_axis(const Plan *plan) noexcept nogil:
 
 
 cdef inline int next_axis(const Plan *plan, int fast) noexcept nogil:
-    """The axis that the source walks next after a short `fast`, if that is before the last one or its outer part; or -1."""
+    """The axis that the source walks next after `fast`, where that is short, and before the last one; else -1."""
     cdef int axis, best = plan.rank - 1
     cdef Py_ssize_t step, least = magnitude(plan.source.strides[best])
     if plan.fold > 1:
@@ -205,7 +216,8 @@ cdef inline void fold_axes(Plan *plan) noexcept nogil:
     fast = fast_axis(plan)
     third = next_axis(plan, fast)
     if (
-        fast >= last - 1 or (plan.shape[fast] < NARROW and (third < 0 or third == last - 1)) or plan.source.strides[fast] != plan.source.item
+        fast >= last - 1 or plan.source.strides[fast] != plan.source.item
+        or (plan.shape[fast] < NARROW and (third < 0 or third == last - 1))
         or plan.target.strides[last] != plan.target.item or not mergeable(&plan.target, last - 1, plan)
         or told_apart(plan, last - 1) or told_apart(plan, last)
     ):

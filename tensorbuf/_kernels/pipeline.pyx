@@ -21,7 +21,8 @@ from tensorbuf._kernels.outlines cimport (
 from tensorbuf._kernels.plans cimport (
     add_convert, add_operations, add_parameter, add_program, bounds_of, open_plan, scan_with, write_to,
 )
-from tensorbuf._kernels.tiles cimport environment, environment_enter, environment_leave, run, run_aligned
+from tensorbuf._kernels.steps cimport run_aligned
+from tensorbuf._kernels.tiles cimport environment, environment_enter, environment_leave, run
 from tensorbuf._kernels.tiling cimport STREAMED, choose_tile
 from tensorbuf._kernels.types cimport (
     AFFINE, BOOL, FINITE, FLOAT32, FLOAT64, FROM_UINT8, INT8, NORMALIZE_BY_RECIPROCALS, PROGRAMS, QUANTIZE,

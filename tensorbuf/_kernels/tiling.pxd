@@ -104,7 +104,10 @@ cdef inline void choose_late_tile(const Plan *plan, Tile *tile, int fast) noexce
 
 cdef inline Py_ssize_t block_size(const Plan *plan, const Tile *tile) noexcept nogil:
     """The bytes of a block. The source's may go on into the one behind it, which a single step leaves free."""
-    if plan.scan == NULL and tile.direct and plan.step_count == 1 and plan.source.strides[tile.inner] == plan.source.item:
+    if (
+        plan.scan == NULL and tile.direct and plan.step_count == 1
+        and plan.source.strides[tile.inner] == plan.source.item
+    ):
         return 2 * BLOCK    # not where more is read than goes into the block
     return BLOCK
 
