@@ -33,13 +33,13 @@ PAIRS = (
 
 
 def of_bits(shape: tuple[int, ...], name: str) -> np.ndarray:
-    """Values of arbitrary bits where they are only moved: a signalling NaN must stay one."""
+    """Values of arbitrary bits: of integers, and where they are only moved. A signalling NaN must stay one."""
     dtype = np.dtype(name)
     return np.random.default_rng(5).integers(0, 256, (*shape, dtype.itemsize), np.uint8).view(dtype)[..., 0]
 
 
 def values_of(shape: tuple[int, ...], of: str, to: str) -> np.ndarray:
-    if of == to:
+    if of == to or np.dtype(of).kind in "iu":
         return of_bits(shape, of)
     return (np.arange(int(np.prod(shape))) * 7919 % 255).astype(of).reshape(shape)
 
@@ -82,9 +82,26 @@ def test_channels_last(of, to):
 
 @pytest.mark.levels
 @pytest.mark.parametrize(("of", "to"), PAIRS)
-@pytest.mark.parametrize("shape", [(700, 40, 3), (2100, 19), (19, 2100), (3, 130, 30, 3), (340, 25, 3), (16, 16, 9, 7)])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (700, 40, 3),
+        (2100, 19),
+        (19, 2100),
+        (3, 130, 30, 3),
+        (340, 25, 3),
+        (16, 16, 9, 7),
+        (1537, 33),
+        (5000, 17),
+        (64, 1000),
+    ],
+)
 def test_columns_longer_than_a_block(of, to, shape):
-    check(values_of(shape, of, to), to)
+    values = values_of(shape, of, to)
+    check(values, to)
+    memory = np.zeros((shape[0] + 3, *shape[1:]), of, order="F")
+    memory[1:-2] = values
+    assert convert(memory[1:-2], to).tobytes() == convert(values, to).tobytes()
 
 
 @pytest.mark.levels
@@ -114,6 +131,19 @@ def test_parameters_along_short_axes(of, to, shape):
         want = plan(values)
         for source in layouts(values):
             assert plan(source).tobytes() == want.tobytes(), (axis, source.strides)
+
+
+@pytest.mark.levels
+@pytest.mark.parametrize(
+    ("of", "to"), [("uint8", "float32"), ("float32", "int8"), ("float64", "float64"), ("int16", "float16")]
+)
+@pytest.mark.parametrize("shape", [(1537, 33), (340, 25, 3), (70, 130), (20, 16, 9), (5000, 17)])
+def test_operations_in_fortran_order(of, to, shape):
+    values = values_of(shape, of, of)
+    for plan in (Converter(to, scale=0.5), Converter(to, scale=0.5, offset=-3, rounding="nearest")):
+        want = plan(values)
+        for source in layouts(values):
+            assert plan(source).tobytes() == want.tobytes(), source.strides
 
 
 @pytest.mark.levels

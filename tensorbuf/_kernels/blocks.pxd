@@ -45,8 +45,16 @@ cdef extern from "rows.h":
     ) noexcept nogil
 
 cdef extern from "transpose.h":
+    enum:
+        TURN_1
+        TURN_2
+        TURN_4
+        TURN_8
+        TURN_16
+        TURN_INT32_FLOAT
+        TURN_UINT8_FLOAT
     void turn(
-        Py_ssize_t item, const char **lines, Py_ssize_t count, Py_ssize_t n, char *dst, Py_ssize_t stride
+        int kind, const char **lines, Py_ssize_t count, Py_ssize_t n, char *dst, Py_ssize_t stride
     ) noexcept nogil
 
 ctypedef fused word:
@@ -178,10 +186,15 @@ cdef inline Lines lines_of(const char *data, Py_ssize_t stride) noexcept nogil:
     return lines
 
 
+cdef inline int moving(Py_ssize_t item) noexcept nogil:
+    """The kind of transposition that leaves items of so many bytes as they are."""
+    return TURN_1 if item == 1 else TURN_2 if item == 2 else TURN_4 if item == 4 else TURN_8 if item == 8 else TURN_16
+
+
 cdef inline void turn_lines(
-    Py_ssize_t item, const Lines *lines, Py_ssize_t count, Py_ssize_t n, char *dst, Py_ssize_t dst_stride
+    int kind, Py_ssize_t item, const Lines *lines, Py_ssize_t count, Py_ssize_t n, char *dst, Py_ssize_t dst_stride
 ) noexcept nogil:
-    """Lines become columns: `count` lines of `n` items, which lie side by side both here and there."""
+    """Lines become columns: `count` lines of `n` items, side by side both here and, `item` bytes each, there."""
     cdef const char *starts[MOST_LINES]
     cdef const char *outer = lines.data
     cdef const char *start = lines.data
@@ -198,7 +211,7 @@ cdef inline void turn_lines(
                 place = 0
                 outer += lines.fold_stride
                 start = outer
-        turn(item, starts, some, n, dst + done * item, dst_stride)
+        turn(kind, starts, some, n, dst + done * item, dst_stride)
         done += some
 
 
@@ -235,7 +248,7 @@ cdef inline void load_words(
         )
     elif crosswise and n * item >= SQUARE and rows * item >= SQUARE:
         columns = lines_of(src, stride)
-        turn_lines(item, &columns, n, rows, into, pitch)
+        turn_lines(moving(item), item, &columns, n, rows, into, pitch)
     elif rows >= NARROW and n >= NARROW and magnitude(row_stride) < magnitude(stride):
         for i in range(n):
             for j in range(rows):

@@ -10,6 +10,7 @@ from tensorbuf._kernels.types cimport MOST_PARAMETERS, Bounds, Convert, Program,
 
 cdef enum:
     BLOCK = 8192            # bytes of a block: two or three stay in the L1 cache, beside what is read and written
+    TURNED = 6 * BLOCK      # bytes of a block that is only filled, and transposed on its way out
     PATTERN = 2048          # bytes of a parameter's block
     LINE = 64               # bytes of a cache line
     MOST_AXES = 64          # numpy's own limit
@@ -51,6 +52,7 @@ cdef struct Plan:
     Step steps[MOST_STEPS]
     int step_count
     int planes              # SCALED or NORMALIZED where pixels of three bytes may go into planes at once; else 0
+    int turned              # the kind of transposition that does what the one step does; else 0
     bint mapped             # no steps: the parameter has a table of 256 results for each place
     bint staged             # load every block, even where a step could read in place
     Scan scan               # where the steps end in a scan, not in the target; else NULL
@@ -62,6 +64,7 @@ cdef struct Tile:
     Py_ssize_t n, rows      # its size on `inner` at the most, and on `third`, or else `second`
     bint by_row             # the steps run row by row: each has a place of its own in the target, or parameters
     bint direct             # the last step writes into the target
+    bint at_once            # the source is transposed straight into the target
     bint late               # what the steps yield is transposed: rows lie along the source's fast axis
     bint along, across      # whether parameters differ within a row, from row to row
     bint together           # with a third axis: the steps run over all of it, and then all of it is stored
@@ -79,17 +82,17 @@ cdef struct Blocks:
     const char *loaded[MOST_PARAMETERS]
     Py_ssize_t loaded_n[MOST_PARAMETERS]
     Py_ssize_t loaded_rows[MOST_PARAMETERS]
-    char room[4 * BLOCK + MOST_PARAMETERS * PATTERN + LINE]
+    char room[BLOCK + TURNED + MOST_PARAMETERS * PATTERN + LINE]
 
 
 cdef inline void place(Blocks *blocks) noexcept nogil:
     """The blocks' places in their room, each on a cache line."""
     cdef int k
     cdef char *start = blocks.room + (LINE - <size_t> blocks.room % LINE) % LINE
-    blocks.source, blocks.even = start, start + BLOCK
+    blocks.source, blocks.even = start, start + BLOCK       # from here on the block that is transposed
     blocks.odd, blocks.target = start + 2 * BLOCK, start + 3 * BLOCK
     for k in range(MOST_PARAMETERS):
-        blocks.parameter[k] = start + 4 * BLOCK + k * PATTERN
+        blocks.parameter[k] = start + BLOCK + TURNED + k * PATTERN
         blocks.loaded[k] = NULL
 
 

@@ -6,7 +6,7 @@ What makes the unchecked loops safe: a block has room for every tile (tiling.mos
 from libc.stdint cimport uint8_t
 
 from tensorbuf._kernels.blocks cimport (
-    Lines, load_words, loose16, loose32, loose64, loose128, store_words, swap_words, turn_lines,
+    Lines, lines_of, load_words, loose16, loose32, loose64, loose128, moving, store_words, swap_words, turn_lines,
 )
 from tensorbuf._kernels.geometry cimport Operand, Plan, Tile
 
@@ -52,16 +52,22 @@ cdef inline void load_source(
         load(source, data, source.strides[tile.inner], row_step(source, tile), n, rows, block)
 
 
+cdef inline Lines source_lines(const Plan *plan, const char *data) noexcept nogil:
+    """What lies side by side in the source, for each place of the target's last axis."""
+    cdef Lines lines = lines_of(data, plan.source.strides[plan.rank - 1])
+    if plan.fold > 1:
+        lines.stride, lines.fold, lines.fold_stride = lines.fold_stride, plan.fold, plan.fold_stride
+    return lines
+
+
 cdef inline void load_folded(
     const Plan *plan, const char *data, Py_ssize_t n, Py_ssize_t rows, char *block, Py_ssize_t pitch
 ) noexcept nogil:
     """Places of the source's folded axis, side by side in rows that begin `pitch` bytes one after the other."""
     cdef const Operand *source = &plan.source
     cdef Py_ssize_t row
-    cdef Lines lines
-    lines.data, lines.stride = data, source.strides[plan.rank - 1]
-    lines.fold, lines.fold_stride = plan.fold, plan.fold_stride
-    turn_lines(source.item, &lines, n, rows, block, pitch)
+    cdef Lines lines = source_lines(plan, data)
+    turn_lines(moving(source.item), source.item, &lines, n, rows, block, pitch)
     if source.swapped:
         for row in range(rows):
             swap(source.item, block + row * pitch, block + row * pitch, n)

@@ -12,7 +12,7 @@ cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int64_t
 
-from tensorbuf._kernels.blocks cimport channels_use, moves_use_v4, tb_use_v3
+from tensorbuf._kernels.blocks cimport TURN_INT32_FLOAT, TURN_UINT8_FLOAT, channels_use, moves_use_v4, tb_use_v3
 from tensorbuf._kernels.geometry cimport NORMALIZED, SCALED, Plan, Step, Tile, arrange
 from tensorbuf._kernels.memory cimport aligned
 from tensorbuf._kernels.outlines cimport (
@@ -25,7 +25,7 @@ from tensorbuf._kernels.steps cimport run_aligned
 from tensorbuf._kernels.tiles cimport environment, environment_enter, environment_leave, run
 from tensorbuf._kernels.tiling cimport STREAMED, choose_tile
 from tensorbuf._kernels.types cimport (
-    AFFINE, BOOL, FINITE, FLOAT32, FLOAT64, FROM_UINT8, INT8, NORMALIZE_BY_RECIPROCALS, PROGRAMS, QUANTIZE,
+    AFFINE, BOOL, FINITE, FLOAT32, FLOAT64, FROM_UINT8, INT8, INT32, NORMALIZE_BY_RECIPROCALS, PROGRAMS, QUANTIZE,
     QUANTIZE_BY_RECIPROCALS, SATURATE, TO_INT8, TO_UINT8, TRUNCATE, UINT8, Arithmetics, Bounds, Kernels,
 )
 
@@ -117,6 +117,9 @@ def convert(
         add_convert(plan, kernels.convert[mode][source_code][target_code], nan, target_code)
         if source_code == UINT8 and target_code == FLOAT32:
             plan.steps[0].streamed = kernels.floats_streamed
+            plan.turned = TURN_UINT8_FLOAT
+        elif source_code == INT32 and target_code == FLOAT32:
+            plan.turned = TURN_INT32_FLOAT
     else:
         if source_code != middle:
             add_convert(plan, kernels.convert[SATURATE][source_code][middle], 0, middle)

@@ -45,7 +45,7 @@ cdef inline int open_plan(Plan *plan, cnp.ndarray source, int source_code) excep
     describe(&plan.source, source, source_code)
     plan.parameter_count = plan.step_count = 0
     plan.parameters[0].item = 0     # read even where there are no parameters
-    plan.planes = 0
+    plan.planes = plan.turned = 0
     plan.mapped = plan.staged = False
     plan.scan = NULL
     return 0

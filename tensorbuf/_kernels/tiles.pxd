@@ -7,12 +7,12 @@ through a block (tiling.most_items); what is read and written in place may be la
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 
-from tensorbuf._kernels.blocks cimport Lines, loose16, loose32, loose64, map_words, turn_lines
+from tensorbuf._kernels.blocks cimport Lines, loose16, loose32, loose64, map_words, moving, turn_lines
 from tensorbuf._kernels.geometry cimport (
     LINE, MOST_AXES, NORMALIZED, Blocks, Operand, Plan, Tile, advance, after_line, place,
 )
 from tensorbuf._kernels.operands cimport (
-    lies_as_block, lies_ready, load, load_apart, load_folded, load_source, row_step, store, swap,
+    lies_as_block, lies_ready, load, load_apart, load_folded, load_source, row_step, source_lines, store, swap,
 )
 from tensorbuf._kernels.steps cimport finish, load_parameters, run_steps
 from tensorbuf._kernels.types cimport MOST_PARAMETERS
@@ -104,31 +104,47 @@ cdef inline void move_tile(
         store(target, block, target.strides[tile.inner], target_rows, n, rows, into)
 
 
+cdef inline void turn_tile(
+    const Plan *plan, const Tile *tile, const Py_ssize_t *corner, Py_ssize_t n, Py_ssize_t rows
+) noexcept nogil:
+    """Lines of the source into columns of the target, moved or converted."""
+    cdef const Operand *target = &plan.target
+    cdef int kind = moving(target.item) if plan.step_count == 0 else plan.turned
+    cdef Lines lines = source_lines(plan, plan.source.data + corner[0])
+    turn_lines(kind, target.item, &lines, n, rows, target.data + corner[1], row_step(target, tile))
+
+
 cdef inline void run_late(
     const Plan *plan, const Tile *tile, Blocks *blocks, const Py_ssize_t *corner, Py_ssize_t n, Py_ssize_t rows
 ) noexcept nogil:
-    """Loads and steps, for each place of the fold, and one store that turns all of them."""
+    """Steps over columns of the source, for each place of the fold, and one store that turns all of them."""
     cdef const Operand *source = &plan.source
     cdef const Operand *target = &plan.target
     cdef Py_ssize_t stride = plan.fold_stride if plan.fold > 1 else source.strides[tile.second]
     cdef Py_ssize_t count = rows // plan.fold
     cdef Py_ssize_t size = n * count
     cdef Py_ssize_t period = load_parameters(plan, tile, blocks, corner, 0, n, rows)
-    cdef Py_ssize_t part
+    cdef Py_ssize_t part, column
     cdef char *block = blocks.even if plan.step_count == 1 else blocks.target
     cdef char *values
+    cdef char *into
     cdef Lines lines
     for part in range(plan.fold):
         values = source.data + corner[0] + part * source.strides[tile.second]
-        if not lies_as_block(source, source.strides[tile.inner], stride, n, count):
+        into = block + part * size * target.item
+        if lies_as_block(source, source.strides[tile.inner], stride, n, count):
+            run_steps(plan, tile, blocks, values, into, size, period)
+        elif tile.by_row:
+            for column in range(count):
+                run_steps(plan, tile, blocks, values + column * stride, into + column * n * target.item, n, period)
+        else:
             load(source, values, source.strides[tile.inner], stride, n, count, blocks.source)
-            values = blocks.source
-        run_steps(plan, tile, blocks, values, block + part * size * target.item, size, period)
+            run_steps(plan, tile, blocks, blocks.source, into, size, period)
     if target.swapped:
         swap(target.item, block, block, n * rows)
     lines.data, lines.stride = block, size * target.item
     lines.fold, lines.fold_stride = plan.fold, n * target.item
-    turn_lines(target.item, &lines, rows, n, target.data + corner[1], target.strides[tile.inner])
+    turn_lines(moving(target.item), target.item, &lines, rows, n, target.data + corner[1], target.strides[tile.inner])
 
 
 cdef inline void load_places(
@@ -188,6 +204,9 @@ cdef inline Py_ssize_t run_tile(
         return n * rows
     if tile.fused:
         fuse_tile(plan, tile, corner, n)
+        return n * rows
+    if tile.at_once:
+        turn_tile(plan, tile, corner, n, rows)
         return n * rows
     if tile.third >= 0:
         run_places(plan, tile, blocks, corner, n, rows)

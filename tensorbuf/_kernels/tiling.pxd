@@ -5,12 +5,11 @@ Where source and target are fastest on different axes, a tile spans both, and is
 
 from tensorbuf._kernels.blocks cimport magnitude
 from tensorbuf._kernels.geometry cimport (
-    BLOCK, LINE, NARROW, PATTERN, Operand, Plan, Tile, fast_axis, next_axis, told_apart,
+    BLOCK, LINE, NARROW, PATTERN, TURNED, Operand, Plan, Tile, fast_axis, next_axis, told_apart,
 )
 
 cdef enum:
     SQUARE = 64             # items of a row, of tiles whose fast axes differ in source and target
-    COLUMNS = 48            # of the source, that tiles have which are transposed late
     LONG_ROW = 64           # items from which a row that has parameters of its own is worth a kernel call of its own
     LONG_RUN = 4096         # bytes of source and target from which any row is: that spares it a copy to or from a block
     FEW_ROWS = 8            # of a tile that so has long rows, although its fast axes differ
@@ -68,38 +67,54 @@ cdef inline Py_ssize_t whole_lines(Py_ssize_t items, Py_ssize_t size) noexcept n
     return items - items % LINE if LINE < items < size else items
 
 
-cdef inline bint turns_late(const Plan *plan, int fast) noexcept nogil:
-    """Whether to transpose what the steps yield, since it is narrower than what they take."""
+cdef inline bint turns(const Plan *plan, int fast) noexcept nogil:
+    """Whether lines of the source's fast axis may become rows of the target: long ones, along which nothing differs."""
     cdef int last = plan.rank - 1
     return (
-        plan.step_count > 0 and not plan.staged and plan.target.item < plan.source.item
-        and min(plan.shape[fast], plan.shape[last]) >= NARROW and plan.target.strides[last] == plan.target.item
+        not plan.staged and not plan.mapped and min(plan.shape[fast], plan.shape[last]) >= NARROW
+        and plan.target.strides[last] == plan.target.item
         and magnitude(plan.target.strides[fast]) >= plan.shape[last] * plan.target.item
         and not told_apart(plan, fast) and not told_apart(plan, last)
     )
 
 
-cdef inline Py_ssize_t late_room(const Plan *plan) noexcept nogil:
-    """The items that a tile transposed late has room for; a single step leaves two blocks before the target free."""
-    return (3 if plan.step_count == 1 else 1) * BLOCK // plan.target.item
+cdef inline bint turns_at_once(const Plan *plan, int fast) noexcept nogil:
+    """Whether a transposition alone does all, for lines that `turns` allows."""
+    return (
+        (plan.step_count == 0 or (plan.step_count == 1 and plan.turned != 0))
+        and plan.source.strides[fast] == plan.source.item and not plan.source.swapped and not plan.target.swapped
+    )
+
+
+cdef inline void choose_tile_at_once(const Plan *plan, Tile *tile, int fast) noexcept nogil:
+    """Lines that fill some cache lines of the target, and are read by some cache lines."""
+    cdef int last = plan.rank - 1
+    cdef Py_ssize_t lines = plan.fold * (LINE // plan.target.item)
+    tile.inner, tile.second = last, fast
+    tile.n = min(max(lines, 3 * SQUARE // lines * lines), plan.shape[last])
+    tile.rows = min(4 * LINE // plan.source.item, plan.shape[fast])
+    tile.at_once = True
+    tile.along = tile.across = tile.by_row = tile.direct = False
 
 
 cdef inline void choose_late_tile(const Plan *plan, Tile *tile, int fast) noexcept nogil:
-    """Whole columns of the source, if they are short and without gaps, so that they are read in place; else parts."""
+    """Columns of the source, as many as fill cache lines of the target; whole ones where there is room."""
     cdef int last = plan.rank - 1
     cdef Py_ssize_t column = plan.shape[fast]
+    cdef Py_ssize_t rows = min(plan.fold * (LINE // plan.target.item), plan.shape[last])
+    cdef Py_ssize_t room = TURNED if plan.step_count == 1 else TURNED - 2 * BLOCK   # behind the blocks of other steps
+    cdef Py_ssize_t most = room // plan.target.item // rows
     cdef Py_ssize_t step = plan.fold_stride if plan.fold > 1 else plan.source.strides[last]
-    cdef Py_ssize_t rows = min(COLUMNS - COLUMNS % plan.fold, plan.shape[last])
+    cdef bint ready = plan.step_count == 1 and row_ready(&plan.source, fast)
     tile.inner, tile.second = fast, last
-    tile.n, tile.rows = column, rows
+    tile.n, tile.rows = min(column, most), rows
     tile.late = True
-    tile.along = tile.across = tile.by_row = tile.direct = False
-    if (
-        plan.step_count > 1 or not row_ready(&plan.source, fast) or step != column * plan.source.item
-        or rows * column > late_room(plan)
-    ):
-        tile.n = min(column, min(late_room(plan) // rows, most_items(plan, tile, BLOCK) * plan.fold // rows))
-        tile.n -= tile.n % NARROW if tile.n > NARROW else 0
+    tile.along = tile.across = tile.direct = False
+    tile.by_row = ready and tile.n * plan.source.item >= LONG_RUN // 2
+    if not tile.by_row and not (ready and tile.n == column and step == column * plan.source.item):
+        tile.n = min(tile.n, most_items(plan, tile, BLOCK) * plan.fold // rows)
+    if tile.n < column:
+        tile.n = max(1, tile.n - tile.n % NARROW if tile.n > NARROW else tile.n)
 
 
 cdef inline Py_ssize_t block_size(const Plan *plan, const Tile *tile) noexcept nogil:
@@ -203,10 +218,14 @@ cdef inline void choose_tile(const Plan *plan, Tile *tile) noexcept nogil:
     cdef int fast = fast_axis(plan) if plan.scan == NULL else plan.rank - 1
     cdef bint crosswise = fast != plan.rank - 1
     tile.third = -1
-    tile.late = tile.streamed = tile.fused = False
-    if crosswise and turns_late(plan, fast):
-        choose_late_tile(plan, tile, fast)
-        return
+    tile.at_once = tile.late = tile.streamed = tile.fused = False
+    if crosswise and turns(plan, fast):
+        if turns_at_once(plan, fast):
+            choose_tile_at_once(plan, tile, fast)
+            return
+        if plan.step_count > 0 and plan.target.item <= plan.source.item:
+            choose_late_tile(plan, tile, fast)
+            return
     choose_axes(plan, tile, fast)
     tile.fused = is_fused(plan, tile)
     if tile.fused:
