@@ -275,6 +275,9 @@ cdef inline void store_words(
     if rows == 3 and row_stride == item and stride == 3 * item:
         join_three(block, block + n, block + 2 * n, <word *> dst, n)
         return
+    if rows == 4 and row_stride == item and stride == 4 * item:
+        join_four(block, block + n, block + 2 * n, block + 3 * n, <word *> dst, n)
+        return
     if stride == item and copy_rows(<const char *> block, n * item, rows, n * item, dst, row_stride):
         return
     for j in range(rows):

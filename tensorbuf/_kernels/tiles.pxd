@@ -9,7 +9,7 @@ from libc.string cimport memcpy, memset
 
 from tensorbuf._kernels.blocks cimport Lines, loose16, loose32, loose64, map_words, moving, turn_lines
 from tensorbuf._kernels.geometry cimport (
-    LINE, MOST_AXES, NORMALIZED, Blocks, Operand, Plan, Tile, advance, after_line, place,
+    LINE, MOST_AXES, NARROW, NORMALIZED, Blocks, Operand, Plan, Tile, advance, after_line, place,
 )
 from tensorbuf._kernels.operands cimport (
     lies_as_block, lies_ready, load, load_apart, load_folded, load_source, row_step, source_lines, store, swap,
@@ -124,6 +124,8 @@ cdef inline void run_late(
     cdef Py_ssize_t count = rows // plan.fold
     cdef Py_ssize_t size = n * count
     cdef Py_ssize_t period = load_parameters(plan, tile, blocks, corner, 0, n, rows)
+    # What one step takes and gives is not limited by the blocks between steps.
+    cdef bint whole = not tile.across and (plan.step_count == 1 or not tile.by_row)
     cdef Py_ssize_t part, column
     cdef char *block = blocks.even if plan.step_count == 1 else blocks.target
     cdef char *values
@@ -132,14 +134,18 @@ cdef inline void run_late(
     for part in range(plan.fold):
         values = source.data + corner[0] + part * source.strides[tile.second]
         into = block + part * size * target.item
-        if lies_as_block(source, source.strides[tile.inner], stride, n, count):
+        if whole and lies_as_block(source, source.strides[tile.inner], stride, n, count):
             run_steps(plan, tile, blocks, values, into, size, period)
         elif tile.by_row:
             for column in range(count):
+                load_parameters(plan, tile, blocks, corner, column, n, 1)
                 run_steps(plan, tile, blocks, values + column * stride, into + column * n * target.item, n, period)
         else:
             load(source, values, source.strides[tile.inner], stride, n, count, blocks.source)
             run_steps(plan, tile, blocks, blocks.source, into, size, period)
+    if rows == plan.shape[tile.second] < NARROW:     # channels, which `store` joins
+        store(target, block, target.strides[tile.inner], target.item, n, rows, target.data + corner[1])
+        return
     if target.swapped:
         swap(target.item, block, block, n * rows)
     lines.data, lines.stride = block, size * target.item

@@ -117,6 +117,27 @@ cdef inline void choose_late_tile(const Plan *plan, Tile *tile, int fast) noexce
         tile.n = max(1, tile.n - tile.n % NARROW if tile.n > NARROW else tile.n)
 
 
+cdef inline bint joins(const Plan *plan, int fast) noexcept nogil:
+    """Whether planes of the source may become the target's pixels after the steps: three or four, which are narrower then."""
+    cdef int last = plan.rank - 1
+    return (
+        plan.step_count > 0 and not plan.staged and plan.fold == 1 and plan.target.item < plan.source.item
+        and 3 <= plan.shape[last] <= 4 and row_ready(&plan.source, fast) and not told_apart(plan, fast)
+        and plan.shape[fast] * plan.source.item >= LONG_RUN // 2
+        and plan.target.strides[last] == plan.target.item
+        and plan.target.strides[fast] == plan.shape[last] * plan.target.item
+    )
+
+
+cdef inline void choose_joined_tile(const Plan *plan, Tile *tile, int fast) noexcept nogil:
+    """Parts of all planes; each has parameters of its own."""
+    tile.inner, tile.second = fast, plan.rank - 1
+    tile.late = tile.by_row = True
+    tile.along = tile.direct = False
+    tile.across = told_apart(plan, tile.second)
+    tile.n, tile.rows = min(plan.shape[fast], most_items(plan, tile, BLOCK)), plan.shape[tile.second]
+
+
 cdef inline Py_ssize_t block_size(const Plan *plan, const Tile *tile) noexcept nogil:
     """The bytes of a block. The source's may go on into the one behind it, which a single step leaves free."""
     if (
@@ -226,6 +247,9 @@ cdef inline void choose_tile(const Plan *plan, Tile *tile) noexcept nogil:
         if plan.step_count > 0 and plan.target.item <= plan.source.item:
             choose_late_tile(plan, tile, fast)
             return
+    if crosswise and joins(plan, fast):
+        choose_joined_tile(plan, tile, fast)
+        return
     choose_axes(plan, tile, fast)
     tile.fused = is_fused(plan, tile)
     if tile.fused:
