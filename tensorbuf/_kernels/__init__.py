@@ -13,6 +13,7 @@ from tensorbuf._kernels import get, pipeline
 __all__ = ["level", "levels"]
 
 _BUILDS = {"baseline": "baseline", "v3": "v3", "v4": "v3"}
+_NUMBERS = {"baseline": 2, "v3": 3, "v4": 4}  # as those of x86-64
 
 
 def levels() -> tuple[str, ...]:
@@ -37,6 +38,6 @@ def _choose() -> str:
 _LEVEL = _choose()
 _BUILD = _BUILDS[_LEVEL]
 pipeline.use(
-    _LEVEL, *(importlib.import_module(f"{__name__}.{name}_{_BUILD}").table for name in ("convert", "arithmetic"))
+    _NUMBERS[_LEVEL], *(importlib.import_module(f"{__name__}.{name}_{_BUILD}").table for name in ("convert", "arithmetic"))
 )
-get.use(_LEVEL)
+get.use(_NUMBERS[_LEVEL])

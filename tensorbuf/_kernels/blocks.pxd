@@ -8,13 +8,15 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 cdef extern from "channels.h":
-    void channels_use(bint wanted) noexcept nogil
     Py_ssize_t channels_apart(
         const uint8_t *src, uint8_t *first, uint8_t *second, uint8_t *third, Py_ssize_t n
     ) noexcept nogil
     Py_ssize_t channels_joined(
         const uint8_t *first, const uint8_t *second, const uint8_t *third, uint8_t *dst, Py_ssize_t n
     ) noexcept nogil
+
+cdef extern from "level.h":
+    void tb_use(int level) noexcept nogil
 
 cdef extern from "loose.h":
     ctypedef uint16_t loose16
@@ -31,14 +33,12 @@ cdef extern from "moves.h":
     bint copy_rows(
         const char *src, Py_ssize_t stride, Py_ssize_t rows, Py_ssize_t size, char *dst, Py_ssize_t dst_stride
     ) noexcept nogil
-    void moves_use_v4(bint wanted) noexcept nogil
     bint every_second(
         Py_ssize_t item, const char *src, Py_ssize_t stride, Py_ssize_t rows, Py_ssize_t n, char *dst
     ) noexcept nogil
     Py_ssize_t swap_vectors(Py_ssize_t item, const char *src, char *dst, Py_ssize_t size) noexcept nogil
 
 cdef extern from "rows.h":
-    void tb_use_v3(bint wanted) noexcept nogil
     bint tb_runs(
         Py_ssize_t size, const char *view, Py_ssize_t rows, Py_ssize_t row_stride, const int64_t *table,
         Py_ssize_t stride, Py_ssize_t count, bint ahead, char *flat,

@@ -8,15 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "level.h"
+
 #ifdef TENSORBUF_V3 /* meson.build found a compiler that knows the attribute */
 
 #include <immintrin.h>
 
 #define TENSORBUF_VBMI __attribute__((target("avx512f,avx512bw,avx512vbmi")))
-
-static int channels_v4 = 0;
-
-static inline void channels_use(int wanted) { channels_v4 = wanted; }
 
 /* Where the bytes of output `k` lie: in the first two inputs, and in the third one, or 128 where they are not there. */
 #define TENSORBUF_16(PLACE, k, i)                                                                                                        \
@@ -62,17 +60,16 @@ TENSORBUF_VBMI static ptrdiff_t channels_permuted(const uint8_t *const src[3], p
 static inline ptrdiff_t channels_apart(const uint8_t *src, uint8_t *first, uint8_t *second, uint8_t *third, ptrdiff_t n) {
     const uint8_t *const from[3] = {src, src + 64, src + 128};
     uint8_t *const into[3] = {first, second, third};
-    return channels_v4 ? channels_permuted(from, 3, into, 1, channels_apart_two, channels_apart_third, n) : 0;
+    return tb_level >= 4 ? channels_permuted(from, 3, into, 1, channels_apart_two, channels_apart_third, n) : 0;
 }
 static inline ptrdiff_t channels_joined(const uint8_t *first, const uint8_t *second, const uint8_t *third, uint8_t *dst, ptrdiff_t n) {
     const uint8_t *const from[3] = {first, second, third};
     uint8_t *const into[3] = {dst, dst + 64, dst + 128};
-    return channels_v4 ? channels_permuted(from, 1, into, 3, channels_joined_two, channels_joined_third, n) : 0;
+    return tb_level >= 4 ? channels_permuted(from, 1, into, 3, channels_joined_two, channels_joined_third, n) : 0;
 }
 
 #else
 
-static inline void channels_use(int wanted) { (void)wanted; }
 static inline ptrdiff_t channels_apart(const uint8_t *src, uint8_t *first, uint8_t *second, uint8_t *third, ptrdiff_t n) {
     (void)src, (void)first, (void)second, (void)third, (void)n;
     return 0;

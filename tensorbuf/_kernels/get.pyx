@@ -16,7 +16,7 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from tensorbuf._kernels.outlines cimport apart
-from tensorbuf._kernels.rows cimport Axis, place, rows, tb_use_v3
+from tensorbuf._kernels.rows cimport Axis, place, rows, tb_use
 
 cnp.import_array()
 
@@ -32,9 +32,9 @@ cdef struct Plan:
     Axis axes[MAX_RANK]
 
 
-def use(str level):
-    """Take the copies of an instruction-set level."""
-    tb_use_v3(level != "baseline")
+def use(int level):
+    """Take the copies of an instruction-set level, by its number."""
+    tb_use(level)
 
 
 cpdef int gather(cnp.ndarray view, tuple tables, cnp.ndarray out) except -1:

@@ -44,9 +44,6 @@ TB_AVX2 static void copy_rows_v3(const char *src, ptrdiff_t stride, ptrdiff_t ro
     }
 }
 
-static int moves_v4;
-static inline void moves_use_v4(int wanted) { moves_v4 = wanted; }
-
 __attribute__((target("avx512f"))) static void every_second_512(const char *src, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t n, char *dst) {
     __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30), low, high;
     ptrdiff_t i;
@@ -64,24 +61,23 @@ __attribute__((target("avx512f"))) static void every_second_512(const char *src,
 
 /* Every second item, `n` of each row, one behind the other: 1 where they were copied, 0 where they were left alone. */
 static inline int every_second(ptrdiff_t item, const char *src, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t n, char *dst) {
-    if (!moves_v4 || item != 4 || n < 16) return 0;
+    if (tb_level < 4 || item != 4 || n < 16) return 0;
     every_second_512(src, stride, rows, n, dst);
     return 1;
 }
 
 /* 1 where the rows of `size` bytes were copied, 0 where they were left alone: longer ones are for memcpy. */
 static inline int copy_rows(const char *src, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t size, char *dst, ptrdiff_t dst_stride) {
-    if (!tb_v3 || size < 32 || size > 1024) return 0;
+    if (tb_level < 3 || size < 32 || size > 1024) return 0;
     copy_rows_v3(src, stride, rows, size, dst, dst_stride);
     return 1;
 }
 static inline ptrdiff_t swap_vectors(ptrdiff_t item, const char *src, char *dst, ptrdiff_t size) {
-    return tb_v3 ? swap_v3(item, src, dst, size) : 0;
+    return tb_level >= 3 ? swap_v3(item, src, dst, size) : 0;
 }
 
 #else
 
-static inline void moves_use_v4(int wanted) { (void)wanted; }
 static inline int every_second(ptrdiff_t item, const char *src, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t n, char *dst) {
     (void)item, (void)src, (void)stride, (void)rows, (void)n, (void)dst;
     return 0;

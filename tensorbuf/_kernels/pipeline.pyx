@@ -12,7 +12,7 @@ cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int64_t
 
-from tensorbuf._kernels.blocks cimport TURN_INT32_FLOAT, TURN_UINT8_FLOAT, channels_use, moves_use_v4, tb_use_v3
+from tensorbuf._kernels.blocks cimport TURN_INT32_FLOAT, TURN_UINT8_FLOAT, tb_use
 from tensorbuf._kernels.geometry cimport NORMALIZED, SCALED, Plan, Step, Tile, arrange
 from tensorbuf._kernels.memory cimport aligned
 from tensorbuf._kernels.outlines cimport (
@@ -50,15 +50,13 @@ def levels():
     return ("baseline", "v3", "v4")[:1 + processor_has_v3() + processor_has_v4()]
 
 
-def use(str level, convert_table, arithmetic_table):
-    """Take the kernels of one level, the capsules that its modules call `table`, and its ways to move bytes."""
+def use(int level, convert_table, arithmetic_table):
+    """Take the kernels of a level, the capsules that its modules call `table`, and its ways to move bytes."""
     global kernels, arithmetics
     kernels = <Kernels *> PyCapsule_GetPointer(convert_table, "tensorbuf._kernels.Kernels")
     arithmetics = <Arithmetics *> PyCapsule_GetPointer(arithmetic_table, "tensorbuf._kernels.Arithmetics")
-    arithmetics.has_512 = level == "v4"
-    tb_use_v3(level != "baseline")
-    channels_use(level == "v4")
-    moves_use_v4(level == "v4")
+    arithmetics.has_512 = level >= 4
+    tb_use(level)
 
 
 def has_reciprocals():

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "level.h"
+
 #if defined(__GNUC__) || defined(__clang__)
 static inline void tb_prefetch(const char *address) { __builtin_prefetch(address); }
 #else
@@ -46,9 +48,6 @@ static inline void tb_shuffle(const char *source, ptrdiff_t source_step, const u
 
 #include <immintrin.h>
 #define TB_AVX2 __attribute__((target("avx2")))
-
-static int tb_v3;
-static inline void tb_use_v3(int wanted) { tb_v3 = wanted; }
 
 TB_AVX2 static inline __m256i tb_words(const char *source) { return _mm256_loadu_si256((const __m256i *)source); }
 
@@ -111,14 +110,13 @@ TB_AVX2 static int tb_reversed_v3(tb_rows from, ptrdiff_t count, char *flat) {
 static inline int tb_runs(ptrdiff_t size, const char *view, ptrdiff_t rows, ptrdiff_t row_stride, const int64_t *table,
                           ptrdiff_t stride, ptrdiff_t count, int ahead, char *flat) {
     tb_rows from = {view, rows, row_stride, table, ahead};
-    if (!tb_v3 || count < 8) return 0;
+    if (tb_level < 3 || count < 8) return 0;
     if (size == 8) return stride == -8 && tb_reversed_v3(from, count, flat);
     return size == 4 && tb_words_v3(from, stride, count, flat);
 }
 
 #else
 
-static inline void tb_use_v3(int wanted) { (void)wanted; }
 static inline int tb_runs(ptrdiff_t size, const char *view, ptrdiff_t rows, ptrdiff_t row_stride, const int64_t *table,
                           ptrdiff_t stride, ptrdiff_t count, int ahead, char *flat) {
     (void)size, (void)view, (void)rows, (void)row_stride, (void)table, (void)stride, (void)count, (void)ahead, (void)flat;

@@ -7,6 +7,9 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport llabs
 from libc.string cimport memcpy
 
+cdef extern from "level.h":
+    void tb_use(int level) noexcept nogil
+
 cdef extern from "rows.h":
     bint TB_SHUFFLES
     void tb_prefetch(const char *address) noexcept nogil
@@ -14,7 +17,6 @@ cdef extern from "rows.h":
         const char *source, Py_ssize_t source_step, const uint8_t *order, char *target, Py_ssize_t target_step,
         Py_ssize_t times,
     ) noexcept nogil
-    void tb_use_v3(bint wanted) noexcept nogil
     bint tb_runs(
         Py_ssize_t size, const char *view, Py_ssize_t rows, Py_ssize_t row_stride, const int64_t *table,
         Py_ssize_t stride, Py_ssize_t count, bint ahead, char *flat,

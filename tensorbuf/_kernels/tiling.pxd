@@ -118,7 +118,7 @@ cdef inline void choose_late_tile(const Plan *plan, Tile *tile, int fast) noexce
 
 
 cdef inline bint joins(const Plan *plan, int fast) noexcept nogil:
-    """Whether planes of the source may become the target's pixels after the steps: three or four, which are narrower then."""
+    """Whether three or four planes of the source may be joined to pixels last: the steps make them narrower."""
     cdef int last = plan.rank - 1
     return (
         plan.step_count > 0 and not plan.staged and plan.fold == 1 and plan.target.item < plan.source.item

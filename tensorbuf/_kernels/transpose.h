@@ -134,7 +134,7 @@ static inline void turn(int kind, const char *const *lines, ptrdiff_t count, ptr
     ptrdiff_t done = 0;
 #if defined(TB_AVX2)
     static const turn_lines_kind pairs[] = {turn_1_v3, turn_2_v3, turn_4_v3, turn_8_v3, NULL, turn_int32_v3, turn_uint8_v3};
-    if (tb_v3 && pairs[kind]) done = pairs[kind](lines, done, count, n, dst, stride);
+    if (tb_level >= 3 && pairs[kind]) done = pairs[kind](lines, done, count, n, dst, stride);
 #endif
 #if defined(__SSE2__) || defined(_M_X64)
     static const turn_lines_kind squares[] = {turn_1, turn_2, turn_4, turn_8, NULL, turn_int32, turn_uint8};
