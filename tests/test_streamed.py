@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tensorbuf import Converter, clear_cache, convert
+from tensorbuf import Converter, clear_cache, convert, saturate_cast
 
 LEAST = 1 << 25  # bytes of a result from which it is streamed; half of them where it can be done from registers
 COUNT = LEAST // 4 + 517
@@ -47,6 +47,39 @@ def test_a_row(codes, count, offset):
 def test_a_new_result(codes):
     for _ in range(2):
         assert np.array_equal(convert(codes, "float32"), codes)
+
+
+@pytest.mark.levels
+@pytest.mark.parametrize("offset", [0, 4, 60])
+@pytest.mark.parametrize(("of", "to"), [("int64", "int32"), ("float64", "float32")])
+def test_values_half_as_wide(of, to, offset):
+    """The special values lie at every place within a vector, and in the rest behind the last one."""
+    count = LEAST // 8 + 13
+    special = {
+        "int64": [0, -1, 2**31 - 1, 2**31, -(2**31), -(2**31) - 1, 2**32, -(2**32), 2**63 - 1, -(2**63), 7],
+        "float64": [0, -0.0, np.nan, -np.inf, 1e300, -1e39, 1e-45, 1e-46, 3.4028235677973366e38, 1 + 2.0**-24, np.pi],
+    }[of]
+    some = np.array(special, of)
+    if of == "float64":
+        some.view(np.uint64)[2] |= 0x8000000000000001  # a negative NaN with a payload, which are not kept
+    source = np.resize(some, count)
+    if of == "int64":
+        want = np.clip(source, -(2**31), 2**31 - 1).astype(to)
+        wrapped = source.astype(to)
+    else:
+        with np.errstate(over="ignore"):
+            want = wrapped = source.astype(to)
+        want.view(np.uint32)[np.isnan(want)] = 0x7FC00000
+    out, memory = within(count, offset)
+    out = out.view(to)
+    convert(source, to, out=out)
+    assert out.tobytes() == want.tobytes()
+    convert(source, to, out=out, overflow="wrap")
+    assert out.tobytes() == wrapped.tobytes()
+    assert untouched(memory, out)
+    limits = np.iinfo(to) if of == "int64" else np.finfo(to)
+    finite = np.clip(want, limits.min, limits.max)
+    assert saturate_cast(source, to).tobytes() == finite.tobytes()
 
 
 @pytest.mark.parametrize("step", [2, -1, -3])

@@ -32,6 +32,8 @@ cdef extern from "hot.h":
     Py_ssize_t hot_half_float(const uint16_t *src, float *dst, Py_ssize_t n) noexcept nogil
     Py_ssize_t hot_float_brain(const float *src, uint16_t *dst, Py_ssize_t n) noexcept nogil
     Py_ssize_t hot_uint8_float_streamed(const uint8_t *src, float *dst, Py_ssize_t n) noexcept nogil
+    Py_ssize_t hot_int64_int32_streamed(const int64_t *src, int32_t *dst, Py_ssize_t n) noexcept nogil
+    Py_ssize_t hot_double_float_streamed(const double *src, float *dst, Py_ssize_t n) noexcept nogil
     enum:
         HOT_STREAMS
 
@@ -100,11 +102,24 @@ cdef void saturating(const source[::1] src, target[::1] dst, Py_ssize_t n, int64
             dst[i] = one(src[i], like, SATURATE)
 
 
-cdef void streaming(const uint8_t[::1] src, float[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
-    """`dst` lies on a cache line."""
+# As `saturating`, past the caches: `dst` lies on a cache line.
+
+cdef void streaming_bytes(const uint8_t[::1] src, float[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(hot_uint8_float_streamed(&src[0], &dst[0], n), n):
-        dst[i] = src[i]
+        dst[i] = one(src[i], <float> 0, SATURATE)
+
+
+cdef void streaming_long_ints(const int64_t[::1] src, int32_t[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(hot_int64_int32_streamed(&src[0], &dst[0], n), n):
+        dst[i] = one(src[i], <int32_t> 0, SATURATE)
+
+
+cdef void streaming_doubles(const double[::1] src, float[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(hot_double_float_streamed(&src[0], &dst[0], n), n):
+        dst[i] = one(src[i], <float> 0, SATURATE)
 
 
 cdef void wrapping(const source[::1] src, target[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
@@ -289,6 +304,8 @@ for mode in range(MODES):
     kernels.convert[mode][COMPLEX64][BOOL] = <Convert> truth_of_floats
     kernels.convert[mode][COMPLEX128][BOOL] = <Convert> truth_of_doubles
 if HOT_STREAMS:
-    kernels.floats_streamed = <Convert> streaming
+    kernels.streamed[UINT8][FLOAT32] = <Convert> streaming_bytes
+    kernels.streamed[INT64][INT32] = <Convert> streaming_long_ints
+    kernels.streamed[FLOAT64][FLOAT32] = <Convert> streaming_doubles
 
 table = PyCapsule_New(&kernels, "tensorbuf._kernels.Kernels", NULL)

@@ -13,6 +13,13 @@
 
 #include <immintrin.h>
 
+/* How many bytes ahead of what is read the next is asked for: of large memory, since the processor does not look beyond a page of 4 KB by
+   itself. What is read then are two cache lines. */
+static inline ptrdiff_t hot_ahead(ptrdiff_t nbytes) { return nbytes >= 1 << 17 ? 4096 : 0; }
+static inline void hot_fetch(const void *src, ptrdiff_t ahead) {
+    _mm_prefetch((const char *)src + ahead, _MM_HINT_T0), _mm_prefetch((const char *)src + ahead + 64, _MM_HINT_T0);
+}
+
 /* Four vectors of int32 to one of bytes, in order. */
 static inline __m256i hot_pack(__m256i a, __m256i b, __m256i c, __m256i d, int is_signed) {
     __m256i ab = _mm256_packs_epi32(a, b), cd = _mm256_packs_epi32(c, d);
@@ -32,17 +39,21 @@ static inline __m256i hot_int8(__m256 x) {
 }
 static inline __m256 hot_floats(const float *src) { return _mm256_loadu_ps(src); }
 static inline ptrdiff_t hot_float_uint8(const float *src, uint8_t *dst, ptrdiff_t n) {
-    ptrdiff_t i;
-    for (i = 0; i + 32 <= n; i += 32)
+    ptrdiff_t i, ahead = hot_ahead(4 * n);
+    for (i = 0; i + 32 <= n; i += 32) {
+        hot_fetch(src + i, ahead);
         _mm256_storeu_si256((__m256i *)(dst + i), hot_pack(hot_uint8(hot_floats(src + i)), hot_uint8(hot_floats(src + i + 8)),
                                                            hot_uint8(hot_floats(src + i + 16)), hot_uint8(hot_floats(src + i + 24)), 0));
+    }
     return i;
 }
 static inline ptrdiff_t hot_float_int8(const float *src, int8_t *dst, ptrdiff_t n) {
-    ptrdiff_t i;
-    for (i = 0; i + 32 <= n; i += 32)
+    ptrdiff_t i, ahead = hot_ahead(4 * n);
+    for (i = 0; i + 32 <= n; i += 32) {
+        hot_fetch(src + i, ahead);
         _mm256_storeu_si256((__m256i *)(dst + i), hot_pack(hot_int8(hot_floats(src + i)), hot_int8(hot_floats(src + i + 8)),
                                                            hot_int8(hot_floats(src + i + 16)), hot_int8(hot_floats(src + i + 24)), 1));
+    }
     return i;
 }
 
@@ -65,11 +76,13 @@ static inline __m256i hot_quantized(const float *src, const hot_steps *by, int d
                             _mm256_castps_si256(_mm256_cmp_ps(given, given, _CMP_ORD_Q)));
 }
 static inline ptrdiff_t hot_quantize_all(const float *src, char *dst, ptrdiff_t n, const hot_steps *by, int divides, int is_signed) {
-    ptrdiff_t i;
-    for (i = 0; i + 32 <= n; i += 32)
+    ptrdiff_t i, ahead = hot_ahead(4 * n);
+    for (i = 0; i + 32 <= n; i += 32) {
+        hot_fetch(src + i, ahead);
         _mm256_storeu_si256((__m256i *)(dst + i),
                             hot_pack(hot_quantized(src + i, by, divides), hot_quantized(src + i + 8, by, divides),
                                      hot_quantized(src + i + 16, by, divides), hot_quantized(src + i + 24, by, divides), is_signed));
+    }
     return i;
 }
 #if defined(__GNUC__) || defined(__clang__)
@@ -78,10 +91,12 @@ static inline ptrdiff_t hot_quantize_all(const float *src, char *dst, ptrdiff_t 
 __attribute__((target("avx512f"))) static ptrdiff_t hot_quantize_512(const float *src, char *dst, ptrdiff_t n, float scale, int zero,
                                                                      float reciprocal, float limit, int is_signed) {
     __m512 s = _mm512_set1_ps(scale), r = _mm512_set1_ps(reciprocal), most = _mm512_set1_ps(limit), least = _mm512_set1_ps(-limit);
-    ptrdiff_t i;
+    ptrdiff_t i, ahead = hot_ahead(4 * n);
     for (i = 0; i + 16 <= n; i += 16) {
         __m512 given = _mm512_loadu_ps(src + i), x = _mm512_max_ps(least, _mm512_min_ps(most, given)), y = _mm512_mul_ps(x, r);
-        __m512i q = _mm512_cvtps_epi32(_mm512_fmadd_ps(_mm512_fnmadd_ps(y, s, x), r, y));
+        __m512i q;
+        _mm_prefetch((const char *)(src + i) + ahead, _MM_HINT_T0);
+        q = _mm512_cvtps_epi32(_mm512_fmadd_ps(_mm512_fnmadd_ps(y, s, x), r, y));
         q = _mm512_maskz_add_epi32(_mm512_cmp_ps_mask(given, given, _CMP_ORD_Q), q, _mm512_set1_epi32(zero));
         _mm_storeu_si128((__m128i *)(dst + i), is_signed ? _mm512_cvtsepi32_epi8(q)
                                                          : _mm512_cvtusepi32_epi8(_mm512_max_epi32(q, _mm512_setzero_si512())));
@@ -116,29 +131,37 @@ static inline ptrdiff_t hot_quantize(const float *src, char *dst, ptrdiff_t n, f
 /* The packs saturate int32 to int16 and that to bytes, which is the clamp. */
 static inline __m256i hot_words(const int32_t *src) { return _mm256_loadu_si256((const __m256i *)src); }
 static inline ptrdiff_t hot_int32_uint8(const int32_t *src, uint8_t *dst, ptrdiff_t n) {
-    ptrdiff_t i;
-    for (i = 0; i + 32 <= n; i += 32)
+    ptrdiff_t i, ahead = hot_ahead(4 * n);
+    for (i = 0; i + 32 <= n; i += 32) {
+        hot_fetch(src + i, ahead);
         _mm256_storeu_si256((__m256i *)(dst + i), hot_pack(hot_words(src + i), hot_words(src + i + 8),
                                                            hot_words(src + i + 16), hot_words(src + i + 24), 0));
+    }
     return i;
 }
 static inline ptrdiff_t hot_int32_int8(const int32_t *src, int8_t *dst, ptrdiff_t n) {
-    ptrdiff_t i;
-    for (i = 0; i + 32 <= n; i += 32)
+    ptrdiff_t i, ahead = hot_ahead(4 * n);
+    for (i = 0; i + 32 <= n; i += 32) {
+        hot_fetch(src + i, ahead);
         _mm256_storeu_si256((__m256i *)(dst + i), hot_pack(hot_words(src + i), hot_words(src + i + 8),
                                                            hot_words(src + i + 16), hot_words(src + i + 24), 1));
+    }
     return i;
 }
 
 /* An int64 fits where its upper half repeats the sign of the lower one; else the sign of the upper half says which limit is near. */
+static inline __m256i hot_int32_of_int64(const int64_t *src) {
+    __m256 a = _mm256_loadu_ps((const float *)src), b = _mm256_loadu_ps((const float *)(src + 4));
+    __m256i low = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0x88)), high = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xDD));
+    __m256i limit = _mm256_xor_si256(_mm256_srai_epi32(high, 31), _mm256_set1_epi32(0x7FFFFFFF));
+    __m256i fits = _mm256_cmpeq_epi32(high, _mm256_srai_epi32(low, 31));
+    return _mm256_permute4x64_epi64(_mm256_blendv_epi8(limit, low, fits), 0xD8);
+}
 static inline ptrdiff_t hot_int64_int32(const int64_t *src, int32_t *dst, ptrdiff_t n) {
-    ptrdiff_t i;
-    for (i = 0; i + 8 <= n; i += 8) {
-        __m256 a = _mm256_loadu_ps((const float *)(src + i)), b = _mm256_loadu_ps((const float *)(src + i + 4));
-        __m256i low = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0x88)), high = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xDD));
-        __m256i limit = _mm256_xor_si256(_mm256_srai_epi32(high, 31), _mm256_set1_epi32(0x7FFFFFFF));
-        __m256i fits = _mm256_cmpeq_epi32(high, _mm256_srai_epi32(low, 31));
-        _mm256_storeu_si256((__m256i *)(dst + i), _mm256_permute4x64_epi64(_mm256_blendv_epi8(limit, low, fits), 0xD8));
+    ptrdiff_t i, k, ahead = hot_ahead(8 * n);
+    for (i = 0; i + 16 <= n; i += 16) {
+        hot_fetch(src + i, ahead);
+        for (k = i; k < i + 16; k += 8) _mm256_storeu_si256((__m256i *)(dst + k), hot_int32_of_int64(src + k));
     }
     return i;
 }
@@ -152,9 +175,32 @@ static inline ptrdiff_t hot_uint8_float_streamed(const uint8_t *src, float *dst,
     return i;
 }
 
+static inline ptrdiff_t hot_int64_int32_streamed(const int64_t *src, int32_t *dst, ptrdiff_t n) {
+    ptrdiff_t i, k;
+    for (i = 0; i + 16 <= n; i += 16) {
+        hot_fetch(src + i, 4096);
+        for (k = i; k < i + 16; k += 8) _mm256_stream_si256((__m256i *)(dst + k), hot_int32_of_int64(src + k));
+    }
+    return i;
+}
+static inline ptrdiff_t hot_double_float_streamed(const double *src, float *dst, ptrdiff_t n) {
+    __m256 quiet = _mm256_castsi256_ps(_mm256_set1_epi32(0x7FC00000));
+    ptrdiff_t i, k;
+    for (i = 0; i + 16 <= n; i += 16) {
+        hot_fetch(src + i, 4096);
+        for (k = i; k < i + 16; k += 8) {
+            __m256 x = _mm256_setr_m128(_mm256_cvtpd_ps(_mm256_loadu_pd(src + k)), _mm256_cvtpd_ps(_mm256_loadu_pd(src + k + 4)));
+            _mm256_stream_ps(dst + k, _mm256_blendv_ps(quiet, x, _mm256_cmp_ps(x, x, _CMP_ORD_Q)));
+        }
+    }
+    return i;
+}
+
 #else
 
 #define HOT_STREAMS 0
+static inline ptrdiff_t hot_int64_int32_streamed(const int64_t *src, int32_t *dst, ptrdiff_t n) { return 0; }
+static inline ptrdiff_t hot_double_float_streamed(const double *src, float *dst, ptrdiff_t n) { return 0; }
 static inline ptrdiff_t hot_uint8_float_streamed(const uint8_t *src, float *dst, ptrdiff_t n) { return 0; }
 static inline ptrdiff_t hot_int64_int32(const int64_t *src, int32_t *dst, ptrdiff_t n) { return 0; }
 static inline ptrdiff_t hot_float_uint8(const float *src, uint8_t *dst, ptrdiff_t n) { return 0; }
@@ -168,7 +214,7 @@ static inline ptrdiff_t hot_int32_int8(const int32_t *src, int8_t *dst, ptrdiff_
 
 #endif
 
-#if defined(__AVX2__) && defined(__F16C__)
+#if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
 
 /* The instructions keep a NaN's payload, so NaN is made canonical; but only where four vectors have one among them, which is seldom. */
 static inline __m256 hot_canonical(__m256 x) {
@@ -182,10 +228,11 @@ static inline void hot_canonical_four(__m256 x[4]) {
         for (k = 0; k < 4; k++) x[k] = hot_canonical(x[k]);
 }
 static inline ptrdiff_t hot_float_half(const float *src, uint16_t *dst, ptrdiff_t n) {
-    ptrdiff_t i;
+    ptrdiff_t i, ahead = hot_ahead(4 * n);
     int k;
     for (i = 0; i + 32 <= n; i += 32) {
         __m256 x[4];
+        hot_fetch(src + i, ahead);
         for (k = 0; k < 4; k++) x[k] = _mm256_loadu_ps(src + i + 8 * k);
         hot_canonical_four(x);
         for (k = 0; k < 4; k++)

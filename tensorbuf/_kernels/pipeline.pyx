@@ -113,8 +113,9 @@ def convert(
         pass    # no steps: the bits are moved
     elif rounding == TRUNCATE:
         add_convert(plan, kernels.convert[mode][source_code][target_code], nan, target_code)
+        if kernels.convert[mode][source_code][target_code] == kernels.convert[SATURATE][source_code][target_code]:
+            plan.steps[0].streamed = kernels.streamed[source_code][target_code]
         if source_code == UINT8 and target_code == FLOAT32:
-            plan.steps[0].streamed = kernels.floats_streamed
             plan.turned = TURN_UINT8_FLOAT
         elif source_code == INT32 and target_code == FLOAT32:
             plan.turned = TURN_INT32_FLOAT

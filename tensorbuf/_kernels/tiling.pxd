@@ -42,7 +42,7 @@ cdef inline bint is_streamed(const Plan *plan, const Tile *tile) noexcept nogil:
         nbytes *= plan.shape[axis]
     return (
         plan.step_count > 0 and not plan.staged and plan.scan == NULL and tile.direct and not has_pattern(tile)
-        and plan.target.item >= plan.source.item
+        and (plan.target.item >= plan.source.item or plan.steps[0].streamed != NULL)
         and nbytes >= (STREAMED if tile.fused or plan.steps[0].streamed != NULL else STREAMED_APART)
     )
 

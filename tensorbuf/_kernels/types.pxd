@@ -186,7 +186,7 @@ ctypedef void (*Program)(Span, Span, Span, Py_ssize_t) noexcept nogil
 cdef struct Kernels:
     Convert convert[MODES][17][REAL_TYPES]      # [mode][source][target]; the complex sources have BOOL only
     Scan scan[REAL_TYPES]
-    Convert floats_streamed                     # uint8 to float32, past the caches; NULL where there is none
+    Convert streamed[17][REAL_TYPES]            # the saturating ones past the caches; NULL where there is none
 
 # The second index of the first two is 0 for float32, 1 for float64.
 cdef struct Arithmetics:
