@@ -38,6 +38,7 @@ def _choose() -> str:
 _LEVEL = _choose()
 _BUILD = _BUILDS[_LEVEL]
 pipeline.use(
-    _NUMBERS[_LEVEL], *(importlib.import_module(f"{__name__}.{name}_{_BUILD}").table for name in ("convert", "arithmetic"))
+    _NUMBERS[_LEVEL],
+    *(importlib.import_module(f"{__name__}.{name}_{_BUILD}").table for name in ("convert", "arithmetic")),
 )
 get.use(_NUMBERS[_LEVEL])
