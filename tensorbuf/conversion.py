@@ -12,6 +12,7 @@ from tensorbuf import source
 from tensorbuf._kernels import pipeline
 from tensorbuf.dtypes import CODES, DataType, DTypeLike, numeric_dtype
 from tensorbuf.errors import ConversionError, ReadOnlyError, ShapeError
+from tensorbuf.gathered import Gathered, convert_parts, gathered
 from tensorbuf.memory import empty, let_go, releasing
 from tensorbuf.overlap import passes, share_memory
 from tensorbuf.rule import DEFAULT, ROUNDINGS, UNSET, Rule, filling, read_rule
@@ -72,7 +73,7 @@ def _checked(src: Array, dst: Array, rule: Rule, mode: int) -> pipeline.Prepared
     if src.size == 0:
         return None
     if rule.overflow == "raise":
-        _refuse_misfits(src, dst.dtype, rule)
+        refuse_misfits(src, dst.dtype, rule)
     prepared = _run(src, dst, rule, mode)
     return None if rule.overflow == "raise" else prepared
 
@@ -124,7 +125,8 @@ def _parts(array: Array) -> Array:
     return array[..., np.newaxis].view(part)
 
 
-def _refuse_misfits(src: Array, target: np.dtype[Any], rule: Rule) -> None:
+def refuse_misfits(src: Array, target: np.dtype[Any], rule: Rule, start: int = 0) -> None:
+    """ConversionError for the first value that does not fit; `start` is the position of the first value of all."""
     from tensorbuf.fitting import bounds  # computes with fractions, whose import takes a while
 
     native: np.dtype[Any] = src.dtype.newbyteorder("=")
@@ -140,13 +142,13 @@ def _refuse_misfits(src: Array, target: np.dtype[Any], rule: Rule) -> None:
         values, CODES[native], limits.least, limits.most, filling(into, rule)[1], limits.infinity
     )
     if position < values.size:
-        raise misfit(src, position * src.size // values.size, target)
+        raise misfit(src, position * src.size // values.size, target, start)
 
 
-def misfit(src: Array, position: int, target: np.dtype[Any], link: str = "which") -> ConversionError:
-    """The error that names the element of `src` at a row-major position."""
+def misfit(src: Array, position: int, target: np.dtype[Any], start: int = 0, link: str = "which") -> ConversionError:
+    """The error that names the element of `src` at a row-major position, which counts from `start`."""
     value = src[np.unravel_index(position, src.shape)].item()
-    return ConversionError.at(position, value, target, link)
+    return ConversionError.at(start + position, value, target, link)
 
 
 @pipeline.at_once
@@ -336,6 +338,9 @@ def _convert_kind(
     recent: pipeline.Recent | None = None,
 ) -> Any:
     """Memory of `x` in, the kind of `x` (or `out`) back."""
+    ends = gathered(x, out)
+    if ends is not None:
+        return _convert_parts(x, *ends, dtype, out, rule, mode, real_part=real_part)
     values = source.Source(x)
     memory = values.array
     if real_part and dtype not in _COMPLEX_PARTS and values.dtype.newbyteorder("=") in _COMPLEX_PARTS:
@@ -353,16 +358,60 @@ def _convert_kind(
     return source.like(x, into) if out is None else written(out, into)
 
 
+def _convert_parts(
+    x: Any,
+    values: Array | Gathered,
+    target: Array | Gathered | None,
+    dtype: np.dtype[Any],
+    out: Any,
+    rule: Rule,
+    mode: int,
+    *,
+    real_part: bool,
+) -> Any:
+    """`_convert_kind` of slices by index tables that are large."""
+    takes_real = real_part and dtype not in _COMPLEX_PARTS and values.dtype.newbyteorder("=") in _COMPLEX_PARTS
+    if not takes_real:
+        check_pair(values.dtype, dtype)
+
+    def run(part: Array, into: Array, _: Any) -> None:
+        _run(part.real if takes_real else part, into, rule, mode)
+
+    def refuse(part: Array, _: Any, start: int) -> None:
+        refuse_misfits(part, dtype, rule, start)
+
+    into = target_parts(target, out, values.shape, dtype)
+    convert_parts(values, into, run, refuse if rule.overflow == "raise" else None)
+    return out if isinstance(into, Gathered) or out is not None else source.like(x, into)
+
+
+def target_parts(
+    target: Array | Gathered | None, out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> Array | Gathered:
+    """What the parts of a result are written to: new memory, or that of `out`, checked as by `check_out`."""
+    if target is None:
+        return empty(shape, dtype)
+    if not isinstance(target, Gathered):
+        return check_out(out, shape, dtype)
+    _check_target(target, shape, dtype, read_only=target.read_only)
+    return target
+
+
 def check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """The memory of an `out` argument, of exactly this shape and dtype, and writable."""
     memory = source.memory_of(out)
-    if memory.dtype.newbyteorder("=") != dtype:
-        raise TypeError(f"out has dtype {memory.dtype}, the result {dtype}")
-    if memory.shape != shape:
-        raise ShapeError(f"out has shape {memory.shape}, the result {shape}")
-    if not memory.flags.writeable or (isinstance(out, View) and out.read_only):
-        raise ReadOnlyError("out is read-only; pass writable memory or leave it out")
+    read_only = not memory.flags.writeable or (isinstance(out, View) and out.read_only)
+    _check_target(memory, shape, dtype, read_only=read_only)
     return memory
+
+
+def _check_target(target: Array | Gathered, shape: tuple[int, ...], dtype: np.dtype[Any], *, read_only: bool) -> None:
+    if target.dtype.newbyteorder("=") != dtype:
+        raise TypeError(f"out has dtype {target.dtype}, the result {dtype}")
+    if target.shape != shape:
+        raise ShapeError(f"out has shape {target.shape}, the result {shape}")
+    if read_only:
+        raise ReadOnlyError("out is read-only; pass writable memory or leave it out")
 
 
 def written(out: Any, memory: Array) -> Any:

@@ -11,6 +11,7 @@ from tensorbuf import source
 from tensorbuf.conversion import FINITE, SATURATE, WRAP, check_out, convert, written
 from tensorbuf.dtypes import DataType, DTypeLike, numeric_dtype
 from tensorbuf.errors import shown
+from tensorbuf.gathered import Gathered, gathered
 from tensorbuf.layout import Layout, read_layout
 from tensorbuf.memory import check_integer, releasing
 from tensorbuf.parameters import channels, read_divisor, read_factor, read_parameter, read_zero_point
@@ -315,6 +316,10 @@ class Converter:
         if not plan.operations and plan.layout is None:
             overflow, rounding, nan = plan.rule
             return convert(x, plan.dtype, out=out, overflow=overflow, rounding=rounding, nan=nan)
+        ends = gathered(x, out)
+        if ends is not None:
+            into = plan.carry_out_parts(*ends, out)
+            return out if isinstance(into, Gathered) or out is not None else source.like(x, into)
         result = plan.carry_out(plan.values_of(x), out)
         return source.like(x, result) if out is None else written(out, result)
 

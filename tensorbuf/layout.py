@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from tensorbuf.errors import ShapeError, shown
 
 __all__ = ["Layout", "read_layout"]
+
+Item = TypeVar("Item")
 
 
 class Layout(NamedTuple):
@@ -20,6 +22,10 @@ class Layout(NamedTuple):
     def move(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """The array, of a rank that was checked, with its axes in the new order; *shares* its memory."""
         return array.transpose([self.before.index(letter) for letter in self.after])
+
+    def reorder(self, items: tuple[Item, ...]) -> tuple[Item, ...]:
+        """What there is for each axis, such as a shape or slices, in the new order."""
+        return tuple(items[self.before.index(letter)] for letter in self.after)
 
     def back(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """What `move` gave, with its axes in the first order again; *shares* its memory."""

@@ -18,9 +18,12 @@ from tensorbuf.conversion import (
     convert_apart,
     convert_array,
     misfit,
+    refuse_misfits,
+    target_parts,
 )
 from tensorbuf.dtypes import CODES, DataType
 from tensorbuf.errors import ConversionError, ShapeError
+from tensorbuf.gathered import Gathered, Slab, convert_parts
 from tensorbuf.layout import Layout
 from tensorbuf.memory import empty
 from tensorbuf.overlap import blocks, passes, same_places, share_memory
@@ -129,6 +132,32 @@ class Plan(_Given):
         else:
             run = self._look_up(moved, into, axis)
         self._keep(run, memory, into)
+        return into
+
+    def carry_out_parts(self, values: Array | Gathered, target: Array | Gathered | None, out: Any) -> Array | Gathered:
+        """`carry_out` where `gathered` gave what parts are taken of."""
+        axis = self.check(values.dtype, values.shape)
+        of_channels = functools.lru_cache(maxsize=2)(self.of_channels)  # parts follow one another on few channels
+
+        def plan(slab: Slab) -> Plan:
+            start, stop = slab[axis].start, slab[axis].stop
+            return self if self.channels in (1, stop - start) else of_channels(start, stop)
+
+        def run(part: Array, into: Array, slab: Slab) -> None:
+            plan(slab).carry_out(part, into)
+
+        def refuse(part: Array, slab: Slab, start: int) -> None:
+            if self.operations:
+                plan(slab)._refuse_misfits(part, axis, start)
+            else:
+                refuse_misfits(part, self.dtype, self.rule, start)
+
+        def place(slab: Slab) -> Slab:
+            return slab if self.layout is None else self.layout.reorder(slab)
+
+        shape = values.shape if self.layout is None else self.layout.reorder(values.shape)
+        into = target_parts(target, out, shape, self.dtype)
+        convert_parts(values, into, run, refuse if self.rule.overflow == "raise" else None, place)
         return into
 
     def _keep(self, run: pipeline.Prepared, memory: Array, into: Array) -> None:
@@ -281,7 +310,7 @@ class Plan(_Given):
                 if name == "divide" and isinstance(parameter, Parameter)
             ]
 
-    def _refuse_misfits(self, memory: Array, axis: int) -> None:
+    def _refuse_misfits(self, memory: Array, axis: int, start: int = 0) -> None:
         from tensorbuf.fitting import bounds  # computes with fractions, whose import takes a while
 
         wide = self._wide(memory.dtype)
@@ -300,7 +329,7 @@ class Plan(_Given):
             limits.infinity,
         )
         if position < memory.size:
-            raise misfit(memory, position, self.dtype, "which the plan takes to a value that")
+            raise misfit(memory, position, self.dtype, start, "which the plan takes to a value that")
 
     def _apply_overlapping(self, moved: Array, into: Array, axis: int) -> None:
         if self.channels == 1 or same_places(moved, into):

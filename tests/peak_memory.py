@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-from tensorbuf import ConversionError, Converter, convert
+from tensorbuf import ConversionError, Converter, NdArray, convert, index
 
 LIMIT = 1_000_000
 SIDE = 2048
@@ -66,6 +66,7 @@ def conversions() -> None:
     for array in (f4, f8, u1, misaligned, swapped, late):
         convert(array[:9, :9], "int16")
     convert(f4[:400, :401].T, "int32", out=i4[:401, :400])  # the code that moves items
+    convert(NdArray(f4).slice(index.seq(*range(300))), "int32")  # and the one that gathers them
     check("contiguous", lambda: convert(f4, "uint8", out=u1))
     check("widening", lambda: convert(u1, "float64", out=f8))
     check("from Fortran", lambda: convert(f4.T, "float64", out=f8))
@@ -118,6 +119,10 @@ def conversions() -> None:
     check(
         "rows repeated", lambda: convert(np.broadcast_to(f4[:512], (4, 512, SIDE)), "int32", out=i4.reshape(4, 512, -1))
     )
+    sliced = NdArray(f4).slice(index.seq(*range(SIDE - 1, -1, -1)))
+    check("gathered by a table", lambda: convert(sliced, "float64", out=f8))
+    check("gathered and checked", lambda: convert(sliced, "uint8", out=u1, overflow="raise"))
+    check("written by a table", lambda: convert(f8, "float32", out=sliced))
     check("a result", lambda: convert(f4, "float64"), f8.nbytes)
     check("a result from Fortran", lambda: convert(f4.T, "float32"), f4.nbytes)
 
@@ -162,6 +167,14 @@ def plans() -> None:
     check("normalize in place, widening", lambda: normalize(begin, out=floats.reshape(out.shape)))
     check("normalize in place, narrowing", lambda: normalize(wide[:, ::-1], out=floats.reshape(out.shape)))
     check("quantize each channel in place", lambda: each(wide[::-1], out=begin.view(np.int8)))
+    sliced = NdArray(image).slice(index.seq(*range(SIDE - 1, -1, -1)))
+    check("gathered by a table", lambda: normalize(sliced, out=out))
+    check(
+        "written by a table",
+        lambda: each(
+            wide, out=NdArray(codes.view(np.int8).reshape(image.shape)).slice(index.flip(), index.seq(*range(SIDE)))
+        ),
+    )
     check("a result", lambda: normalize(image), out.nbytes)
 
 
