@@ -9,7 +9,7 @@ from tensorbuf._kernels.geometry cimport (
 )
 
 cdef enum:
-    SQUARE = 64             # items of a row, of tiles whose fast axes differ in source and target
+    ROW = 64                # items of a row, of tiles whose fast axes differ in source and target
     LONG_ROW = 64           # items from which a row that has parameters of its own is worth a kernel call of its own
     LONG_RUN = 4096         # bytes of source and target from which any row is: that spares it a copy to or from a block
     FEW_ROWS = 8            # of a tile that so has long rows, although its fast axes differ
@@ -91,7 +91,7 @@ cdef inline void choose_tile_at_once(const Plan *plan, Tile *tile, int fast) noe
     cdef int last = plan.rank - 1
     cdef Py_ssize_t lines = plan.fold * (LINE // plan.target.item)
     tile.inner, tile.second = last, fast
-    tile.n = min(max(lines, 3 * SQUARE // lines * lines), plan.shape[last])
+    tile.n = min(max(lines, 3 * ROW // lines * lines), plan.shape[last])
     tile.rows = min(4 * LINE // plan.source.item, plan.shape[fast])
     tile.at_once = True
     tile.along = tile.across = tile.by_row = tile.direct = False
@@ -178,7 +178,7 @@ cdef inline void choose_axes(const Plan *plan, Tile *tile, int fast) noexcept no
     tile.across = told_apart(plan, tile.second)
     tile.by_row = inner_size >= LONG_ROW and (tile.across or rows_pay(plan, tile, crosswise))
     tile.direct = (tile.by_row and row_ready(&plan.target, tile.inner)) or (
-        lies_whole(&plan.target, plan, tile) and (not crosswise or inner_size <= SQUARE)
+        lies_whole(&plan.target, plan, tile) and (not crosswise or inner_size <= ROW)
     )
 
 
@@ -192,7 +192,7 @@ cdef inline bint choose_three_axes(const Plan *plan, Tile *tile) noexcept nogil:
     spanning.together = not (tile.along or tile.across or told_apart(plan, spanning.third))
     if spanning.together:
         spanning.by_row = spanning.direct = False
-    spanning.n = min(plan.shape[tile.inner], SQUARE - SQUARE % plan.fold)
+    spanning.n = min(plan.shape[tile.inner], ROW - ROW % plan.fold)
     size = most_items(plan, &spanning, BLOCK) // (spanning.n * plan.shape[tile.second])
     if size < 2:
         return False
@@ -205,7 +205,7 @@ cdef inline void choose_crosswise(const Plan *plan, Tile *tile) noexcept nogil:
     """Both fast axes: of the source and of the target."""
     cdef Py_ssize_t inner_size = plan.shape[tile.inner]
     cdef Py_ssize_t most = most_items(plan, tile, BLOCK)
-    tile.rows = min(plan.shape[tile.second], max(1, most // min(inner_size, SQUARE)))
+    tile.rows = min(plan.shape[tile.second], max(1, most // min(inner_size, ROW)))
     tile.n = min(inner_size, most // tile.rows)
     if plan.fold == 1:
         tile.n = whole_lines(tile.n, inner_size)
