@@ -27,15 +27,12 @@ static inline __m256i hot_pack(__m256i a, __m256i b, __m256i c, __m256i d, int i
     return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
 
-/* max and min give their second operand where the first is NaN. */
-static inline __m256i hot_uint8(__m256 x) {
-    x = _mm256_max_ps(x, _mm256_setzero_ps());
-    return _mm256_cvttps_epi32(_mm256_min_ps(x, _mm256_set1_ps(255.0f)));
-}
+/* The packs clamp on the lower side, also the least int32 that the conversion gives for what is out of its range; that stands for NaN, too.
+   min gives its second operand where one is NaN. */
+static inline __m256i hot_uint8(__m256 x) { return _mm256_cvttps_epi32(_mm256_min_ps(_mm256_set1_ps(255.0f), x)); }
 static inline __m256i hot_int8(__m256 x) {
     x = _mm256_and_ps(x, _mm256_cmp_ps(x, x, _CMP_ORD_Q));
-    x = _mm256_max_ps(x, _mm256_set1_ps(-128.0f));
-    return _mm256_cvttps_epi32(_mm256_min_ps(x, _mm256_set1_ps(127.0f)));
+    return _mm256_cvttps_epi32(_mm256_min_ps(_mm256_set1_ps(127.0f), x));
 }
 static inline __m256 hot_floats(const float *src) { return _mm256_loadu_ps(src); }
 static inline ptrdiff_t hot_float_uint8(const float *src, uint8_t *dst, ptrdiff_t n) {

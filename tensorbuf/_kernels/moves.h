@@ -20,18 +20,32 @@ static inline void copy_short_rows(const char *src, ptrdiff_t stride, ptrdiff_t 
 
 #if defined(TB_AVX2)
 
+/* Bytes ahead of what is read that the next is asked for, as in hot.h. */
+enum { AHEAD = 4096 };
+
 /* The bytes of items of 2, 4 or 8 bytes, `size` in all. Gives how many are done; `dst` may be `src`. */
 TB_AVX2 static ptrdiff_t swap_v3(ptrdiff_t item, const char *src, char *dst, ptrdiff_t size) {
     __m128i as_they_are = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     __m256i places = _mm256_broadcastsi128_si256(_mm_xor_si128(as_they_are, _mm_set1_epi8((char)(item - 1))));
     ptrdiff_t done;
     for (done = 0; done + 64 <= size; done += 64) {
+        tb_prefetch(src + done + AHEAD);
         __m256i first = _mm256_shuffle_epi8(tb_words(src + done), places);
         __m256i second = _mm256_shuffle_epi8(tb_words(src + done + 32), places);
         _mm256_storeu_si256((__m256i *)(dst + done), first);
         _mm256_storeu_si256((__m256i *)(dst + done + 32), second);
     }
     return done;
+}
+/* A long row, whose next part is asked for. */
+TB_AVX2 static void copy_long_v3(const char *src, ptrdiff_t size, char *dst) {
+    ptrdiff_t done;
+    for (done = 0; done + 64 <= size; done += 64) {
+        tb_prefetch(src + done + AHEAD);
+        _mm256_storeu_si256((__m256i *)(dst + done), tb_words(src + done));
+        _mm256_storeu_si256((__m256i *)(dst + done + 32), tb_words(src + done + 32));
+    }
+    memcpy(dst + done, src + done, (size_t)(size - done));
 }
 /* A row's first and last vectors may lie over the others, which end where cache lines do. */
 TB_AVX2 static void copy_rows_v3(const char *src, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t size, char *dst, ptrdiff_t dst_stride) {
@@ -68,7 +82,12 @@ static inline int every_second(ptrdiff_t item, const char *src, ptrdiff_t stride
 
 /* 1 where the rows of `size` bytes were copied, 0 where they were left alone: longer ones are for memcpy. */
 static inline int copy_rows(const char *src, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t size, char *dst, ptrdiff_t dst_stride) {
-    if (tb_level < 3 || size < 32 || size > 1024) return 0;
+    if (tb_level < 3 || size < 32) return 0;
+    if (size > 1024) {
+        if (rows > 1) return 0;
+        copy_long_v3(src, size, dst);
+        return 1;
+    }
     copy_rows_v3(src, stride, rows, size, dst, dst_stride);
     return 1;
 }
