@@ -7,7 +7,6 @@ from tensorbuf import index
 from tensorbuf.bitcasting import bitcast
 from tensorbuf.buffers import from_memory, frombuffer
 from tensorbuf.conversion import cast, convert, saturate_cast
-from tensorbuf.converter import Converter
 from tensorbuf.dtypes import DataType
 from tensorbuf.errors import ConversionError, RankError, ReadOnlyError, ShapeError
 from tensorbuf.memory import clear_cache
@@ -71,6 +70,7 @@ if TYPE_CHECKING:
     from tensorbuf import databuffers, litert, ndarrays
     from tensorbuf import ray as ray
     from tensorbuf import torch as torch
+    from tensorbuf.converter import Converter
     from tensorbuf.data_buffer import DataBuffer
     from tensorbuf.files import load, save
     from tensorbuf.interchange import from_arrow, from_dlpack
@@ -81,8 +81,9 @@ if TYPE_CHECKING:
     from tensorbuf.visitor import DataStorageVisitor
     from tensorbuf.window import DataBufferWindow
 else:
-    # Whole families that most programs do not use are imported when one of their names is, and so is what reads files.
+    # What many programs do not use is imported when one of its names is: Converter, whole families, what reads files.
     _LATER = {
+        "Converter": "converter",
         "DataBuffer": "data_buffer",
         "DataBufferWindow": "window",
         "DataLayout": "layouts",
