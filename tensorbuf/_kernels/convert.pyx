@@ -10,7 +10,7 @@ to that.
 from cpython.pycapsule cimport PyCapsule_New
 from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from tensorbuf._kernels.rules cimport (
     always_fits, brain_value, converted, e4m3_value, e5m2_value, finite, half_value,
@@ -23,22 +23,24 @@ from tensorbuf._kernels.types cimport (
 )
 
 cdef extern from "hot.h":
-    Py_ssize_t hot_float_uint8(const float *src, uint8_t *dst, Py_ssize_t n) noexcept nogil
-    Py_ssize_t hot_float_int8(const float *src, int8_t *dst, Py_ssize_t n) noexcept nogil
-    Py_ssize_t hot_int32_uint8(const int32_t *src, uint8_t *dst, Py_ssize_t n) noexcept nogil
-    Py_ssize_t hot_int32_int8(const int32_t *src, int8_t *dst, Py_ssize_t n) noexcept nogil
-    Py_ssize_t hot_int64_int32(const int64_t *src, int32_t *dst, Py_ssize_t n) noexcept nogil
-    Py_ssize_t hot_float_half(const float *src, uint16_t *dst, Py_ssize_t n) noexcept nogil
-    Py_ssize_t hot_half_float(const uint16_t *src, float *dst, Py_ssize_t n) noexcept nogil
-    Py_ssize_t hot_float_brain(const float *src, uint16_t *dst, Py_ssize_t n) noexcept nogil
+    Py_ssize_t hot_float_uint8(const float *src, uint8_t *dst, Py_ssize_t n, bint swapped) noexcept nogil
+    Py_ssize_t hot_float_int8(const float *src, int8_t *dst, Py_ssize_t n, bint swapped) noexcept nogil
+    Py_ssize_t hot_int32_uint8(const int32_t *src, uint8_t *dst, Py_ssize_t n, bint swapped) noexcept nogil
+    Py_ssize_t hot_int32_int8(const int32_t *src, int8_t *dst, Py_ssize_t n, bint swapped) noexcept nogil
+    Py_ssize_t hot_int32_float(const int32_t *src, float *dst, Py_ssize_t n, bint swapped) noexcept nogil
+    Py_ssize_t hot_int64_int32(const int64_t *src, int32_t *dst, Py_ssize_t n, bint swapped) noexcept nogil
+    Py_ssize_t hot_float_half(const float *src, uint16_t *dst, Py_ssize_t n, bint swapped) noexcept nogil
+    Py_ssize_t hot_half_float(const uint16_t *src, float *dst, Py_ssize_t n, bint swapped) noexcept nogil
+    Py_ssize_t hot_float_brain(const float *src, uint16_t *dst, Py_ssize_t n, bint swapped) noexcept nogil
     Py_ssize_t hot_uint8_float_streamed(const uint8_t *src, float *dst, Py_ssize_t n) noexcept nogil
     Py_ssize_t hot_int64_int32_streamed(const int64_t *src, int32_t *dst, Py_ssize_t n) noexcept nogil
     Py_ssize_t hot_double_float_streamed(const double *src, float *dst, Py_ssize_t n) noexcept nogil
     enum:
-        HOT_STREAMS
+        HOT
 
 cdef enum:
     STRETCH = 512
+    HOT_BLOCK = 32          # values, of which a function of hot.h converts every one
 
 
 # ---------------------------------------------------------------- a pair of types
@@ -68,24 +70,31 @@ cdef inline target one(source x, target like, int mode) noexcept nogil:
         return converted(x, like, mode == WRAP)
 
 
-cdef inline Py_ssize_t hot(const source *src, target *dst, Py_ssize_t n, int64_t nan) noexcept nogil:
-    """How many values, from the first on, a function of hot.h has converted; nearly all of them where there is one."""
+cdef inline Py_ssize_t hot(
+    const source *src, target *dst, Py_ssize_t n, int64_t nan, bint swapped
+) noexcept nogil:
+    """How many values, from the first on, a function of hot.h has converted; nearly all of them where there is one.
+
+    `src` may begin at any address, and be `swapped`, in the other byte order.
+    """
     if source is float and target is half:
-        return hot_float_half(src, <uint16_t *> dst, n)
+        return hot_float_half(src, <uint16_t *> dst, n, swapped)
     elif source is float and target is brain:
-        return hot_float_brain(src, <uint16_t *> dst, n)
+        return hot_float_brain(src, <uint16_t *> dst, n, swapped)
     elif source is half and target is float:
-        return hot_half_float(<const uint16_t *> src, dst, n)
+        return hot_half_float(<const uint16_t *> src, dst, n, swapped)
     elif source is int32_t and target is uint8_t:
-        return hot_int32_uint8(src, dst, n)
+        return hot_int32_uint8(src, dst, n, swapped)
     elif source is int32_t and target is int8_t:
-        return hot_int32_int8(src, dst, n)
+        return hot_int32_int8(src, dst, n, swapped)
+    elif source is int32_t and target is float:
+        return hot_int32_float(src, dst, n, swapped)
     elif source is int64_t and target is int32_t:
-        return hot_int64_int32(src, dst, n)
+        return hot_int64_int32(src, dst, n, swapped)
     elif source is float and target is uint8_t:
-        return hot_float_uint8(src, dst, n) if nan == 0 else 0
+        return hot_float_uint8(src, dst, n, swapped) if nan == 0 else 0
     elif source is float and target is int8_t:
-        return hot_float_int8(src, dst, n) if nan == 0 else 0
+        return hot_float_int8(src, dst, n, swapped) if nan == 0 else 0
     else:
         return 0
 
@@ -98,8 +107,44 @@ cdef void saturating(const source[::1] src, target[::1] dst, Py_ssize_t n, int64
     else:
         if target in integer:
             like = <target> nan
-        for i in range(hot(&src[0], &dst[0], n, nan), n):
+        for i in range(hot(&src[0], &dst[0], n, nan, False), n):
             dst[i] = one(src[i], like, SATURATE)
+
+
+# As `saturating`, from a source that may begin at any address, for what `hot` converts. NaN becomes 0.
+
+ctypedef fused hot_source:
+    int32_t
+    int64_t
+    half
+    float
+
+ctypedef fused hot_target:
+    int8_t
+    uint8_t
+    int32_t
+    half
+    brain
+    float
+
+
+cdef inline void loose(const hot_source *src, hot_target *dst, Py_ssize_t n, bint swapped) noexcept nogil:
+    cdef hot_source[HOT_BLOCK] rest
+    cdef hot_target[HOT_BLOCK] made
+    cdef Py_ssize_t done = hot(src, dst, n, 0, swapped)
+    if done < n:
+        memset(rest, 0, sizeof(rest))
+        memcpy(rest, src + done, (n - done) * sizeof(hot_source))
+        hot(&rest[0], &made[0], HOT_BLOCK, 0, swapped)
+        memcpy(dst + done, made, (n - done) * sizeof(hot_target))
+
+
+cdef void misaligned(const hot_source[::1] src, hot_target[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
+    loose(&src[0], &dst[0], n, False)
+
+
+cdef void swapped(const hot_source[::1] src, hot_target[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
+    loose(&src[0], &dst[0], n, True)
 
 
 # As `saturating`, past the caches: `dst` lies on a cache line.
@@ -285,6 +330,11 @@ cdef void enter_row(int row, source *from_type) noexcept:
     enter_pair(row, FLOAT8_E5M2, from_type, <e5m2 *> NULL)
 
 
+cdef void enter_hot(int row, int column, hot_source *from_type, hot_target *to_type) noexcept:
+    kernels.loose[False][row][column] = <Convert> misaligned[hot_source, hot_target]
+    kernels.loose[True][row][column] = <Convert> swapped[hot_source, hot_target]
+
+
 enter_row(BOOL, <truth *> NULL)
 enter_row(INT8, <int8_t *> NULL)
 enter_row(UINT8, <uint8_t *> NULL)
@@ -303,7 +353,16 @@ enter_row(FLOAT8_E5M2, <e5m2 *> NULL)
 for mode in range(MODES):
     kernels.convert[mode][COMPLEX64][BOOL] = <Convert> truth_of_floats
     kernels.convert[mode][COMPLEX128][BOOL] = <Convert> truth_of_doubles
-if HOT_STREAMS:
+if HOT:
+    enter_hot(FLOAT32, FLOAT16, <float *> NULL, <half *> NULL)
+    enter_hot(FLOAT32, BFLOAT16, <float *> NULL, <brain *> NULL)
+    enter_hot(FLOAT32, UINT8, <float *> NULL, <uint8_t *> NULL)
+    enter_hot(FLOAT32, INT8, <float *> NULL, <int8_t *> NULL)
+    enter_hot(FLOAT16, FLOAT32, <half *> NULL, <float *> NULL)
+    enter_hot(INT32, UINT8, <int32_t *> NULL, <uint8_t *> NULL)
+    enter_hot(INT32, INT8, <int32_t *> NULL, <int8_t *> NULL)
+    enter_hot(INT32, FLOAT32, <int32_t *> NULL, <float *> NULL)
+    enter_hot(INT64, INT32, <int64_t *> NULL, <int32_t *> NULL)
     kernels.streamed[UINT8][FLOAT32] = <Convert> streaming_bytes
     kernels.streamed[INT64][INT32] = <Convert> streaming_long_ints
     kernels.streamed[FLOAT64][FLOAT32] = <Convert> streaming_doubles

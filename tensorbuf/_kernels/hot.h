@@ -9,8 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__AVX2__) && defined(__FMA__)
+#if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
 
+#define HOT 1
 #include <immintrin.h>
 
 /* How many bytes ahead of what is read the next is asked for: of large memory, since the processor does not look beyond a page of 4 KB by
@@ -20,9 +21,22 @@ static inline void hot_fetch(const void *src, ptrdiff_t ahead) {
     _mm_prefetch((const char *)src + ahead, _MM_HINT_T0), _mm_prefetch((const char *)src + ahead + 64, _MM_HINT_T0);
 }
 
+/* Sources may begin at any address. Those that are `swapped`, in the other byte order, are swapped in the registers. */
+static inline __m256i hot_swap_words(__m256i x) {
+    return _mm256_shuffle_epi8(x, _mm256_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12,
+                                                   3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12));
+}
+static inline __m256i hot_swap_pairs(__m256i x) { return _mm256_shuffle_epi32(hot_swap_words(x), 0xB1); }
+static inline __m128i hot_swap_halves(__m128i x) { return _mm_or_si128(_mm_slli_epi16(x, 8), _mm_srli_epi16(x, 8)); }
+static inline __m256i hot_words(const void *src, int swapped) {
+    __m256i words = _mm256_loadu_si256((const __m256i *)src);
+    return swapped ? hot_swap_words(words) : words;
+}
+static inline __m256 hot_floats(const float *src, int swapped) { return _mm256_castsi256_ps(hot_words(src, swapped)); }
+
 /* Four vectors of int32 to one of bytes, in order. */
-static inline __m256i hot_pack(__m256i a, __m256i b, __m256i c, __m256i d, int is_signed) {
-    __m256i ab = _mm256_packs_epi32(a, b), cd = _mm256_packs_epi32(c, d);
+static inline __m256i hot_pack(const __m256i x[4], int is_signed) {
+    __m256i ab = _mm256_packs_epi32(x[0], x[1]), cd = _mm256_packs_epi32(x[2], x[3]);
     __m256i bytes = is_signed ? _mm256_packs_epi16(ab, cd) : _mm256_packus_epi16(ab, cd);
     return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
@@ -34,22 +48,25 @@ static inline __m256i hot_int8(__m256 x) {
     x = _mm256_and_ps(x, _mm256_cmp_ps(x, x, _CMP_ORD_Q));
     return _mm256_cvttps_epi32(_mm256_min_ps(_mm256_set1_ps(127.0f), x));
 }
-static inline __m256 hot_floats(const float *src) { return _mm256_loadu_ps(src); }
-static inline ptrdiff_t hot_float_uint8(const float *src, uint8_t *dst, ptrdiff_t n) {
+static inline ptrdiff_t hot_float_uint8(const float *src, uint8_t *dst, ptrdiff_t n, int swapped) {
     ptrdiff_t i, ahead = hot_ahead(4 * n);
+    int k;
     for (i = 0; i + 32 <= n; i += 32) {
+        __m256i x[4];
         hot_fetch(src + i, ahead);
-        _mm256_storeu_si256((__m256i *)(dst + i), hot_pack(hot_uint8(hot_floats(src + i)), hot_uint8(hot_floats(src + i + 8)),
-                                                           hot_uint8(hot_floats(src + i + 16)), hot_uint8(hot_floats(src + i + 24)), 0));
+        for (k = 0; k < 4; k++) x[k] = hot_uint8(hot_floats(src + i + 8 * k, swapped));
+        _mm256_storeu_si256((__m256i *)(dst + i), hot_pack(x, 0));
     }
     return i;
 }
-static inline ptrdiff_t hot_float_int8(const float *src, int8_t *dst, ptrdiff_t n) {
+static inline ptrdiff_t hot_float_int8(const float *src, int8_t *dst, ptrdiff_t n, int swapped) {
     ptrdiff_t i, ahead = hot_ahead(4 * n);
+    int k;
     for (i = 0; i + 32 <= n; i += 32) {
+        __m256i x[4];
         hot_fetch(src + i, ahead);
-        _mm256_storeu_si256((__m256i *)(dst + i), hot_pack(hot_int8(hot_floats(src + i)), hot_int8(hot_floats(src + i + 8)),
-                                                           hot_int8(hot_floats(src + i + 16)), hot_int8(hot_floats(src + i + 24)), 1));
+        for (k = 0; k < 4; k++) x[k] = hot_int8(hot_floats(src + i + 8 * k, swapped));
+        _mm256_storeu_si256((__m256i *)(dst + i), hot_pack(x, 1));
     }
     return i;
 }
@@ -62,7 +79,7 @@ typedef struct {
 } hot_steps;
 
 static inline __m256i hot_quantized(const float *src, const hot_steps *by, int divides) {
-    __m256 given = hot_floats(src), x = _mm256_max_ps(by->least, _mm256_min_ps(by->limit, given)), y;
+    __m256 given = hot_floats(src, 0), x = _mm256_max_ps(by->least, _mm256_min_ps(by->limit, given)), y;
     if (divides) {
         y = _mm256_div_ps(x, by->scale);
     } else {
@@ -74,11 +91,12 @@ static inline __m256i hot_quantized(const float *src, const hot_steps *by, int d
 }
 static inline ptrdiff_t hot_quantize_all(const float *src, char *dst, ptrdiff_t n, const hot_steps *by, int divides, int is_signed) {
     ptrdiff_t i, ahead = hot_ahead(4 * n);
+    int k;
     for (i = 0; i + 32 <= n; i += 32) {
+        __m256i x[4];
         hot_fetch(src + i, ahead);
-        _mm256_storeu_si256((__m256i *)(dst + i),
-                            hot_pack(hot_quantized(src + i, by, divides), hot_quantized(src + i + 8, by, divides),
-                                     hot_quantized(src + i + 16, by, divides), hot_quantized(src + i + 24, by, divides), is_signed));
+        for (k = 0; k < 4; k++) x[k] = hot_quantized(src + i + 8 * k, by, divides);
+        _mm256_storeu_si256((__m256i *)(dst + i), hot_pack(x, is_signed));
     }
     return i;
 }
@@ -126,45 +144,74 @@ static inline ptrdiff_t hot_quantize(const float *src, char *dst, ptrdiff_t n, f
 }
 
 /* The packs saturate int32 to int16 and that to bytes, which is the clamp. */
-static inline __m256i hot_words(const int32_t *src) { return _mm256_loadu_si256((const __m256i *)src); }
-static inline ptrdiff_t hot_int32_uint8(const int32_t *src, uint8_t *dst, ptrdiff_t n) {
+static inline ptrdiff_t hot_int32_uint8(const int32_t *src, uint8_t *dst, ptrdiff_t n, int swapped) {
     ptrdiff_t i, ahead = hot_ahead(4 * n);
+    int k;
     for (i = 0; i + 32 <= n; i += 32) {
+        __m256i x[4];
         hot_fetch(src + i, ahead);
-        _mm256_storeu_si256((__m256i *)(dst + i), hot_pack(hot_words(src + i), hot_words(src + i + 8),
-                                                           hot_words(src + i + 16), hot_words(src + i + 24), 0));
+        for (k = 0; k < 4; k++) x[k] = hot_words(src + i + 8 * k, swapped);
+        _mm256_storeu_si256((__m256i *)(dst + i), hot_pack(x, 0));
     }
     return i;
 }
-static inline ptrdiff_t hot_int32_int8(const int32_t *src, int8_t *dst, ptrdiff_t n) {
+static inline ptrdiff_t hot_int32_int8(const int32_t *src, int8_t *dst, ptrdiff_t n, int swapped) {
     ptrdiff_t i, ahead = hot_ahead(4 * n);
+    int k;
     for (i = 0; i + 32 <= n; i += 32) {
+        __m256i x[4];
         hot_fetch(src + i, ahead);
-        _mm256_storeu_si256((__m256i *)(dst + i), hot_pack(hot_words(src + i), hot_words(src + i + 8),
-                                                           hot_words(src + i + 16), hot_words(src + i + 24), 1));
+        for (k = 0; k < 4; k++) x[k] = hot_words(src + i + 8 * k, swapped);
+        _mm256_storeu_si256((__m256i *)(dst + i), hot_pack(x, 1));
+    }
+    return i;
+}
+
+static inline ptrdiff_t hot_int32_float(const int32_t *src, float *dst, ptrdiff_t n, int swapped) {
+    ptrdiff_t i, ahead = hot_ahead(4 * n);
+    for (i = 0; i + 16 <= n; i += 16) {
+        hot_fetch(src + i, ahead);
+        _mm256_storeu_ps(dst + i, _mm256_cvtepi32_ps(hot_words(src + i, swapped)));
+        _mm256_storeu_ps(dst + i + 8, _mm256_cvtepi32_ps(hot_words(src + i + 8, swapped)));
     }
     return i;
 }
 
 /* An int64 fits where its upper half repeats the sign of the lower one; else the sign of the upper half says which limit is near. */
-static inline __m256i hot_int32_of_int64(const int64_t *src) {
-    __m256 a = _mm256_loadu_ps((const float *)src), b = _mm256_loadu_ps((const float *)(src + 4));
+static inline __m256 hot_pairs(const int64_t *src, int swapped) {
+    __m256i pairs = _mm256_loadu_si256((const __m256i *)src);
+    return _mm256_castsi256_ps(swapped ? hot_swap_pairs(pairs) : pairs);
+}
+static inline __m256i hot_int32_of_int64(const int64_t *src, int swapped) {
+    __m256 a = hot_pairs(src, swapped), b = hot_pairs(src + 4, swapped);
     __m256i low = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0x88)), high = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xDD));
     __m256i limit = _mm256_xor_si256(_mm256_srai_epi32(high, 31), _mm256_set1_epi32(0x7FFFFFFF));
     __m256i fits = _mm256_cmpeq_epi32(high, _mm256_srai_epi32(low, 31));
     return _mm256_permute4x64_epi64(_mm256_blendv_epi8(limit, low, fits), 0xD8);
 }
-static inline ptrdiff_t hot_int64_int32(const int64_t *src, int32_t *dst, ptrdiff_t n) {
+static inline ptrdiff_t hot_int64_int32(const int64_t *src, int32_t *dst, ptrdiff_t n, int swapped) {
     ptrdiff_t i, k, ahead = hot_ahead(8 * n);
     for (i = 0; i + 16 <= n; i += 16) {
         hot_fetch(src + i, ahead);
-        for (k = i; k < i + 16; k += 8) _mm256_storeu_si256((__m256i *)(dst + k), hot_int32_of_int64(src + k));
+        for (k = i; k < i + 16; k += 8) _mm256_storeu_si256((__m256i *)(dst + k), hot_int32_of_int64(src + k, swapped));
     }
     return i;
 }
 
+/* The instructions keep a NaN's payload, so NaN is made canonical. */
+static inline __m256 hot_canonical(__m256 x) {
+    __m256 quiet = _mm256_castsi256_ps(_mm256_set1_epi32(0x7FC00000));
+    return _mm256_blendv_ps(quiet, x, _mm256_cmp_ps(x, x, _CMP_ORD_Q));
+}
+/* NaN is seldom, so whether four vectors have one is asked first. */
+static inline void hot_canonical_four(__m256 x[4]) {
+    __m256 nan = _mm256_or_ps(_mm256_cmp_ps(x[0], x[1], _CMP_UNORD_Q), _mm256_cmp_ps(x[2], x[3], _CMP_UNORD_Q));
+    int k;
+    if (_mm256_movemask_ps(nan))
+        for (k = 0; k < 4; k++) x[k] = hot_canonical(x[k]);
+}
+
 /* Past the caches, straight from the registers; `dst` lies on a cache line. */
-#define HOT_STREAMS 1
 static inline ptrdiff_t hot_uint8_float_streamed(const uint8_t *src, float *dst, ptrdiff_t n) {
     ptrdiff_t i;
     for (i = 0; i + 8 <= n; i += 8)
@@ -176,90 +223,51 @@ static inline ptrdiff_t hot_int64_int32_streamed(const int64_t *src, int32_t *ds
     ptrdiff_t i, k;
     for (i = 0; i + 16 <= n; i += 16) {
         hot_fetch(src + i, 4096);
-        for (k = i; k < i + 16; k += 8) _mm256_stream_si256((__m256i *)(dst + k), hot_int32_of_int64(src + k));
+        for (k = i; k < i + 16; k += 8) _mm256_stream_si256((__m256i *)(dst + k), hot_int32_of_int64(src + k, 0));
     }
     return i;
 }
 static inline ptrdiff_t hot_double_float_streamed(const double *src, float *dst, ptrdiff_t n) {
-    __m256 quiet = _mm256_castsi256_ps(_mm256_set1_epi32(0x7FC00000));
     ptrdiff_t i, k;
     for (i = 0; i + 16 <= n; i += 16) {
         hot_fetch(src + i, 4096);
         for (k = i; k < i + 16; k += 8) {
             __m256 x = _mm256_setr_m128(_mm256_cvtpd_ps(_mm256_loadu_pd(src + k)), _mm256_cvtpd_ps(_mm256_loadu_pd(src + k + 4)));
-            _mm256_stream_ps(dst + k, _mm256_blendv_ps(quiet, x, _mm256_cmp_ps(x, x, _CMP_ORD_Q)));
+            _mm256_stream_ps(dst + k, hot_canonical(x));
         }
     }
     return i;
 }
 
-#else
-
-#define HOT_STREAMS 0
-static inline ptrdiff_t hot_int64_int32_streamed(const int64_t *src, int32_t *dst, ptrdiff_t n) { return 0; }
-static inline ptrdiff_t hot_double_float_streamed(const double *src, float *dst, ptrdiff_t n) { return 0; }
-static inline ptrdiff_t hot_uint8_float_streamed(const uint8_t *src, float *dst, ptrdiff_t n) { return 0; }
-static inline ptrdiff_t hot_int64_int32(const int64_t *src, int32_t *dst, ptrdiff_t n) { return 0; }
-static inline ptrdiff_t hot_float_uint8(const float *src, uint8_t *dst, ptrdiff_t n) { return 0; }
-static inline ptrdiff_t hot_float_int8(const float *src, int8_t *dst, ptrdiff_t n) { return 0; }
-static inline ptrdiff_t hot_quantize(const float *src, char *dst, ptrdiff_t n, float scale, float zero, float reciprocal, int is_signed,
-                                     int has_512) {
-    return 0;
-}
-static inline ptrdiff_t hot_int32_uint8(const int32_t *src, uint8_t *dst, ptrdiff_t n) { return 0; }
-static inline ptrdiff_t hot_int32_int8(const int32_t *src, int8_t *dst, ptrdiff_t n) { return 0; }
-
-#endif
-
-#if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
-
-/* The instructions keep a NaN's payload, so NaN is made canonical; but only where four vectors have one among them, which is seldom. */
-static inline __m256 hot_canonical(__m256 x) {
-    __m256 quiet = _mm256_castsi256_ps(_mm256_set1_epi32(0x7FC00000));
-    return _mm256_blendv_ps(quiet, x, _mm256_cmp_ps(x, x, _CMP_ORD_Q));
-}
-static inline void hot_canonical_four(__m256 x[4]) {
-    __m256 nan = _mm256_or_ps(_mm256_cmp_ps(x[0], x[1], _CMP_UNORD_Q), _mm256_cmp_ps(x[2], x[3], _CMP_UNORD_Q));
-    int k;
-    if (_mm256_movemask_ps(nan))
-        for (k = 0; k < 4; k++) x[k] = hot_canonical(x[k]);
-}
-static inline ptrdiff_t hot_float_half(const float *src, uint16_t *dst, ptrdiff_t n) {
+static inline ptrdiff_t hot_float_half(const float *src, uint16_t *dst, ptrdiff_t n, int swapped) {
     ptrdiff_t i, ahead = hot_ahead(4 * n);
     int k;
     for (i = 0; i + 32 <= n; i += 32) {
         __m256 x[4];
         hot_fetch(src + i, ahead);
-        for (k = 0; k < 4; k++) x[k] = _mm256_loadu_ps(src + i + 8 * k);
+        for (k = 0; k < 4; k++) x[k] = hot_floats(src + i + 8 * k, swapped);
         hot_canonical_four(x);
         for (k = 0; k < 4; k++)
             _mm_storeu_si128((__m128i *)(dst + i + 8 * k), _mm256_cvtps_ph(x[k], _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
     }
     return i;
 }
-static inline ptrdiff_t hot_half_float(const uint16_t *src, float *dst, ptrdiff_t n) {
+static inline ptrdiff_t hot_half_float(const uint16_t *src, float *dst, ptrdiff_t n, int swapped) {
     ptrdiff_t i;
     int k;
     for (i = 0; i + 32 <= n; i += 32) {
         __m256 x[4];
-        for (k = 0; k < 4; k++) x[k] = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(src + i + 8 * k)));
+        for (k = 0; k < 4; k++) {
+            __m128i halves = _mm_loadu_si128((const __m128i *)(src + i + 8 * k));
+            x[k] = _mm256_cvtph_ps(swapped ? hot_swap_halves(halves) : halves);
+        }
         hot_canonical_four(x);
         for (k = 0; k < 4; k++) _mm256_storeu_ps(dst + i + 8 * k, x[k]);
     }
     return i;
 }
 
-#else
-
-static inline ptrdiff_t hot_float_half(const float *src, uint16_t *dst, ptrdiff_t n) { return 0; }
-static inline ptrdiff_t hot_half_float(const uint16_t *src, float *dst, ptrdiff_t n) { return 0; }
-
-#endif
-
-#if defined(__AVX2__)
-
-static inline __m256i hot_brain(const float *src) {
-    __m256 x = _mm256_loadu_ps(src);
+static inline __m256i hot_brain(__m256 x) {
     __m256i bits = _mm256_castps_si256(x);
     __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
     __m256i rounded = _mm256_srli_epi32(
@@ -267,10 +275,10 @@ static inline __m256i hot_brain(const float *src) {
     __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
     return _mm256_blendv_epi8(rounded, _mm256_set1_epi32(0x7FC0), nan);
 }
-static inline ptrdiff_t hot_float_brain(const float *src, uint16_t *dst, ptrdiff_t n) {
+static inline ptrdiff_t hot_float_brain(const float *src, uint16_t *dst, ptrdiff_t n, int swapped) {
     ptrdiff_t i;
     for (i = 0; i + 16 <= n; i += 16) {
-        __m256i words = _mm256_packus_epi32(hot_brain(src + i), hot_brain(src + i + 8));
+        __m256i words = _mm256_packus_epi32(hot_brain(hot_floats(src + i, swapped)), hot_brain(hot_floats(src + i + 8, swapped)));
         _mm256_storeu_si256((__m256i *)(dst + i), _mm256_permute4x64_epi64(words, 0xD8));
     }
     return i;
@@ -278,7 +286,23 @@ static inline ptrdiff_t hot_float_brain(const float *src, uint16_t *dst, ptrdiff
 
 #else
 
-static inline ptrdiff_t hot_float_brain(const float *src, uint16_t *dst, ptrdiff_t n) { return 0; }
+#define HOT 0
+static inline ptrdiff_t hot_int64_int32_streamed(const int64_t *src, int32_t *dst, ptrdiff_t n) { return 0; }
+static inline ptrdiff_t hot_double_float_streamed(const double *src, float *dst, ptrdiff_t n) { return 0; }
+static inline ptrdiff_t hot_uint8_float_streamed(const uint8_t *src, float *dst, ptrdiff_t n) { return 0; }
+static inline ptrdiff_t hot_int32_float(const int32_t *src, float *dst, ptrdiff_t n, int swapped) { return 0; }
+static inline ptrdiff_t hot_int64_int32(const int64_t *src, int32_t *dst, ptrdiff_t n, int swapped) { return 0; }
+static inline ptrdiff_t hot_float_uint8(const float *src, uint8_t *dst, ptrdiff_t n, int swapped) { return 0; }
+static inline ptrdiff_t hot_float_int8(const float *src, int8_t *dst, ptrdiff_t n, int swapped) { return 0; }
+static inline ptrdiff_t hot_quantize(const float *src, char *dst, ptrdiff_t n, float scale, float zero, float reciprocal, int is_signed,
+                                     int has_512) {
+    return 0;
+}
+static inline ptrdiff_t hot_int32_uint8(const int32_t *src, uint8_t *dst, ptrdiff_t n, int swapped) { return 0; }
+static inline ptrdiff_t hot_int32_int8(const int32_t *src, int8_t *dst, ptrdiff_t n, int swapped) { return 0; }
+static inline ptrdiff_t hot_float_half(const float *src, uint16_t *dst, ptrdiff_t n, int swapped) { return 0; }
+static inline ptrdiff_t hot_half_float(const uint16_t *src, float *dst, ptrdiff_t n, int swapped) { return 0; }
+static inline ptrdiff_t hot_float_brain(const float *src, uint16_t *dst, ptrdiff_t n, int swapped) { return 0; }
 
 #endif
 #endif

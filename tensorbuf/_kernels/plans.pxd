@@ -90,6 +90,19 @@ cdef inline void add_convert(Plan *plan, Convert kernel, int64_t nan, int code) 
     step.nan = nan
 
 
+cdef inline void read_as_it_lies(Plan *plan, const Kernels *kernels, int source_code, int target_code) noexcept:
+    """Let the one step, a saturating conversion, read a source that is not plain where it is, if a kernel can do that."""
+    cdef Step *step = &plan.steps[0]
+    cdef bint swapped = plan.source.swapped
+    cdef Convert kernel = kernels.loose[swapped][source_code][target_code]
+    if plan.source.plain or kernel == NULL or step.nan != 0:
+        return
+    step.convert, step.streamed = kernel, NULL
+    plan.source.plain, plan.source.swapped = True, False    # a tile that is loaded keeps the order that it has
+    if swapped:
+        plan.turned = 0
+
+
 cdef inline int program_of(int *numbers, int count) noexcept:
     """The program that does all these operations, or PROGRAMS."""
     if count == 1:

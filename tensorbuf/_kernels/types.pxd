@@ -186,7 +186,9 @@ ctypedef void (*Program)(Span, Span, Span, Py_ssize_t) noexcept nogil
 cdef struct Kernels:
     Convert convert[MODES][17][REAL_TYPES]      # [mode][source][target]; the complex sources have BOOL only
     Scan scan[REAL_TYPES]
-    Convert streamed[17][REAL_TYPES]            # the saturating ones past the caches; NULL where there is none
+    # The saturating ones, NULL where there is none: past the caches, and from sources that may begin at any address.
+    Convert streamed[17][REAL_TYPES]
+    Convert loose[2][17][REAL_TYPES]            # the first index is 1 for the other byte order; NaN becomes 0
 
 # The second index of the first two is 0 for float32, 1 for float64.
 cdef struct Arithmetics:
