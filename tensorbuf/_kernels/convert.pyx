@@ -16,22 +16,22 @@ from tensorbuf._kernels.rules cimport (
     always_fits, brain_value, converted, e4m3_value, e5m2_value, finite, half_value,
 )
 from tensorbuf._kernels.types cimport (
-    BFLOAT16, BOOL, COMPLEX64, COMPLEX128, FINITE, FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT16, FLOAT32, FLOAT64, INT8, INT16,
-    INT32, INT64, MODES, SATURATE, UINT8, UINT16, UINT32, UINT64, WRAP, Bounds, Convert, Kernels, Scan, any_floating,
-    brain, double_pair, e4m3, e5m2, float_pair, floating, half, integer, number, signed_integer, small, source, target,
-    truth,
+    BFLOAT16, BOOL, COMPLEX128, COMPLEX64, FINITE, FLOAT16, FLOAT32, FLOAT64, FLOAT8_E4M3FN, FLOAT8_E5M2, FORM_NATIVE,
+    FORM_SECOND, FORM_SWAPPED, INT16, INT32, INT64, INT8, MODES, SATURATE, UINT16, UINT32, UINT64, UINT8, WRAP, Bounds,
+    Convert, Kernels, Scan, any_floating, brain, double_pair, e4m3, e5m2, float_pair, floating, half, integer, number,
+    signed_integer, small, source, target, truth,
 )
 
 cdef extern from "hot.h":
-    Py_ssize_t hot_float_uint8(const float *src, uint8_t *dst, Py_ssize_t n, bint swapped) noexcept nogil
-    Py_ssize_t hot_float_int8(const float *src, int8_t *dst, Py_ssize_t n, bint swapped) noexcept nogil
-    Py_ssize_t hot_int32_uint8(const int32_t *src, uint8_t *dst, Py_ssize_t n, bint swapped) noexcept nogil
-    Py_ssize_t hot_int32_int8(const int32_t *src, int8_t *dst, Py_ssize_t n, bint swapped) noexcept nogil
-    Py_ssize_t hot_int32_float(const int32_t *src, float *dst, Py_ssize_t n, bint swapped) noexcept nogil
-    Py_ssize_t hot_int64_int32(const int64_t *src, int32_t *dst, Py_ssize_t n, bint swapped) noexcept nogil
-    Py_ssize_t hot_float_half(const float *src, uint16_t *dst, Py_ssize_t n, bint swapped) noexcept nogil
-    Py_ssize_t hot_half_float(const uint16_t *src, float *dst, Py_ssize_t n, bint swapped) noexcept nogil
-    Py_ssize_t hot_float_brain(const float *src, uint16_t *dst, Py_ssize_t n, bint swapped) noexcept nogil
+    Py_ssize_t hot_float_uint8(const float *src, uint8_t *dst, Py_ssize_t n, int form) noexcept nogil
+    Py_ssize_t hot_float_int8(const float *src, int8_t *dst, Py_ssize_t n, int form) noexcept nogil
+    Py_ssize_t hot_int32_uint8(const int32_t *src, uint8_t *dst, Py_ssize_t n, int form) noexcept nogil
+    Py_ssize_t hot_int32_int8(const int32_t *src, int8_t *dst, Py_ssize_t n, int form) noexcept nogil
+    Py_ssize_t hot_int32_float(const int32_t *src, float *dst, Py_ssize_t n, int form) noexcept nogil
+    Py_ssize_t hot_int64_int32(const int64_t *src, int32_t *dst, Py_ssize_t n, int form) noexcept nogil
+    Py_ssize_t hot_float_half(const float *src, uint16_t *dst, Py_ssize_t n, int form) noexcept nogil
+    Py_ssize_t hot_half_float(const uint16_t *src, float *dst, Py_ssize_t n, int form) noexcept nogil
+    Py_ssize_t hot_float_brain(const float *src, uint16_t *dst, Py_ssize_t n, int form) noexcept nogil
     Py_ssize_t hot_uint8_float_streamed(const uint8_t *src, float *dst, Py_ssize_t n) noexcept nogil
     Py_ssize_t hot_int64_int32_streamed(const int64_t *src, int32_t *dst, Py_ssize_t n) noexcept nogil
     Py_ssize_t hot_double_float_streamed(const double *src, float *dst, Py_ssize_t n) noexcept nogil
@@ -71,30 +71,30 @@ cdef inline target one(source x, target like, int mode) noexcept nogil:
 
 
 cdef inline Py_ssize_t hot(
-    const source *src, target *dst, Py_ssize_t n, int64_t nan, bint swapped
+    const source *src, target *dst, Py_ssize_t n, int64_t nan, int form
 ) noexcept nogil:
     """How many values, from the first on, a function of hot.h has converted; nearly all of them where there is one.
 
-    `src` may begin at any address, and be `swapped`, in the other byte order.
+    `src` may begin at any address, and lie in any form that the function knows.
     """
     if source is float and target is half:
-        return hot_float_half(src, <uint16_t *> dst, n, swapped)
+        return hot_float_half(src, <uint16_t *> dst, n, form)
     elif source is float and target is brain:
-        return hot_float_brain(src, <uint16_t *> dst, n, swapped)
+        return hot_float_brain(src, <uint16_t *> dst, n, form)
     elif source is half and target is float:
-        return hot_half_float(<const uint16_t *> src, dst, n, swapped)
+        return hot_half_float(<const uint16_t *> src, dst, n, form)
     elif source is int32_t and target is uint8_t:
-        return hot_int32_uint8(src, dst, n, swapped)
+        return hot_int32_uint8(src, dst, n, form)
     elif source is int32_t and target is int8_t:
-        return hot_int32_int8(src, dst, n, swapped)
+        return hot_int32_int8(src, dst, n, form)
     elif source is int32_t and target is float:
-        return hot_int32_float(src, dst, n, swapped)
+        return hot_int32_float(src, dst, n, form)
     elif source is int64_t and target is int32_t:
-        return hot_int64_int32(src, dst, n, swapped)
+        return hot_int64_int32(src, dst, n, form)
     elif source is float and target is uint8_t:
-        return hot_float_uint8(src, dst, n, swapped) if nan == 0 else 0
+        return hot_float_uint8(src, dst, n, form) if nan == 0 else 0
     elif source is float and target is int8_t:
-        return hot_float_int8(src, dst, n, swapped) if nan == 0 else 0
+        return hot_float_int8(src, dst, n, form) if nan == 0 else 0
     else:
         return 0
 
@@ -107,7 +107,7 @@ cdef void saturating(const source[::1] src, target[::1] dst, Py_ssize_t n, int64
     else:
         if target in integer:
             like = <target> nan
-        for i in range(hot(&src[0], &dst[0], n, nan, False), n):
+        for i in range(hot(&src[0], &dst[0], n, nan, FORM_NATIVE), n):
             dst[i] = one(src[i], like, SATURATE)
 
 
@@ -128,23 +128,29 @@ ctypedef fused hot_target:
     float
 
 
-cdef inline void loose(const hot_source *src, hot_target *dst, Py_ssize_t n, bint swapped) noexcept nogil:
+cdef inline void loose(const hot_source *src, hot_target *dst, Py_ssize_t n, int form) noexcept nogil:
     cdef hot_source[HOT_BLOCK] rest
     cdef hot_target[HOT_BLOCK] made
-    cdef Py_ssize_t done = hot(src, dst, n, 0, swapped)
+    cdef Py_ssize_t k, step = 2 if form == FORM_SECOND else 1
+    cdef Py_ssize_t done = hot(src, dst, n, 0, form)
     if done < n:
         memset(rest, 0, sizeof(rest))
-        memcpy(rest, src + done, (n - done) * sizeof(hot_source))
-        hot(&rest[0], &made[0], HOT_BLOCK, 0, swapped)
+        for k in range(n - done):
+            memcpy(&rest[k], src + (done + k) * step, sizeof(hot_source))
+        hot(&rest[0], &made[0], HOT_BLOCK, 0, FORM_SWAPPED if form == FORM_SWAPPED else FORM_NATIVE)
         memcpy(dst + done, made, (n - done) * sizeof(hot_target))
 
 
 cdef void misaligned(const hot_source[::1] src, hot_target[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
-    loose(&src[0], &dst[0], n, False)
+    loose(&src[0], &dst[0], n, FORM_NATIVE)
 
 
 cdef void swapped(const hot_source[::1] src, hot_target[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
-    loose(&src[0], &dst[0], n, True)
+    loose(&src[0], &dst[0], n, FORM_SWAPPED)
+
+
+cdef void every_second(const hot_source[::1] src, hot_target[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
+    loose(&src[0], &dst[0], n, FORM_SECOND)
 
 
 # As `saturating`, past the caches: `dst` lies on a cache line.
@@ -331,8 +337,10 @@ cdef void enter_row(int row, source *from_type) noexcept:
 
 
 cdef void enter_hot(int row, int column, hot_source *from_type, hot_target *to_type) noexcept:
-    kernels.loose[False][row][column] = <Convert> misaligned[hot_source, hot_target]
-    kernels.loose[True][row][column] = <Convert> swapped[hot_source, hot_target]
+    kernels.loose[FORM_NATIVE][row][column] = <Convert> misaligned[hot_source, hot_target]
+    kernels.loose[FORM_SWAPPED][row][column] = <Convert> swapped[hot_source, hot_target]
+    if hot_source is float or hot_source is int32_t:
+        kernels.loose[FORM_SECOND][row][column] = <Convert> every_second[hot_source, hot_target]
 
 
 enter_row(BOOL, <truth *> NULL)

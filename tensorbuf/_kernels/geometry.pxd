@@ -34,6 +34,7 @@ cdef struct Operand:
 cdef struct Step:
     Convert convert
     Convert streamed        # the same past the caches, where the target lies on a cache line; or NULL
+    Convert second          # the same from every second item, at any address; or NULL
     int64_t nan
     Program program
     int parameter           # the program's first
@@ -70,6 +71,7 @@ cdef struct Tile:
     bint together           # with a third axis: the steps run over all of it, and then all of it is stored
     bint streamed           # what is written passes the caches by
     bint fused              # pixels go into planes at once: the tile is no block
+    bint apart              # the one step reads every second item where it is
 
 
 cdef struct Blocks:

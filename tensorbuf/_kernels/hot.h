@@ -2,12 +2,16 @@
    saturating pack, and does not use the conversions to half precision.
 
    Each function converts as many whole blocks as `n` holds and gives their number of elements; the caller's loop does the rest, and
-   everything where the instructions are missing. Results are those of rules.pxd, with NaN into an integer type 0. */
+   everything where the instructions are missing. Results are those of rules.pxd, with NaN into an integer type 0.
+
+   Sources may begin at any address, and lie in one of the forms of loose.h; nothing is read behind the last value. */
 #ifndef TENSORBUF_HOT_H
 #define TENSORBUF_HOT_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "loose.h"
 
 #if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
 
@@ -21,18 +25,27 @@ static inline void hot_fetch(const void *src, ptrdiff_t ahead) {
     _mm_prefetch((const char *)src + ahead, _MM_HINT_T0), _mm_prefetch((const char *)src + ahead + 64, _MM_HINT_T0);
 }
 
-/* Sources may begin at any address. Those that are `swapped`, in the other byte order, are swapped in the registers. */
 static inline __m256i hot_swap_words(__m256i x) {
     return _mm256_shuffle_epi8(x, _mm256_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12,
                                                    3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12));
 }
 static inline __m256i hot_swap_pairs(__m256i x) { return _mm256_shuffle_epi32(hot_swap_words(x), 0xB1); }
 static inline __m128i hot_swap_halves(__m128i x) { return _mm_or_si128(_mm_slli_epi16(x, 8), _mm_srli_epi16(x, 8)); }
-static inline __m256i hot_words(const void *src, int swapped) {
-    __m256i words = _mm256_loadu_si256((const __m256i *)src);
-    return swapped ? hot_swap_words(words) : words;
+static inline __m256i hot_load(const void *src) { return _mm256_loadu_si256((const __m256i *)src); }
+static inline __m256i hot_words(const int32_t *src, ptrdiff_t i, int form) {
+    if (form == FORM_SECOND) {
+        __m256 a = _mm256_castsi256_ps(hot_load(src + 2 * i)), b = _mm256_castsi256_ps(hot_load(src + 2 * i + 7));
+        return _mm256_permute4x64_epi64(_mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xD8)), 0xD8);
+    }
+    return form == FORM_SWAPPED ? hot_swap_words(hot_load(src + i)) : hot_load(src + i);
 }
-static inline __m256 hot_floats(const float *src, int swapped) { return _mm256_castsi256_ps(hot_words(src, swapped)); }
+static inline void hot_fetch_words(const void *src, ptrdiff_t i, int form, ptrdiff_t ahead) {
+    if (form == FORM_SECOND) i *= 2, hot_fetch((const int32_t *)src + i + 32, ahead);
+    hot_fetch((const int32_t *)src + i, ahead);
+}
+static inline __m256 hot_floats(const float *src, ptrdiff_t i, int form) {
+    return _mm256_castsi256_ps(hot_words((const int32_t *)src, i, form));
+}
 
 /* Four vectors of int32 to one of bytes, in order. */
 static inline __m256i hot_pack(const __m256i x[4], int is_signed) {
@@ -48,24 +61,24 @@ static inline __m256i hot_int8(__m256 x) {
     x = _mm256_and_ps(x, _mm256_cmp_ps(x, x, _CMP_ORD_Q));
     return _mm256_cvttps_epi32(_mm256_min_ps(_mm256_set1_ps(127.0f), x));
 }
-static inline ptrdiff_t hot_float_uint8(const float *src, uint8_t *dst, ptrdiff_t n, int swapped) {
+static inline ptrdiff_t hot_float_uint8(const float *src, uint8_t *dst, ptrdiff_t n, int form) {
     ptrdiff_t i, ahead = hot_ahead(4 * n);
     int k;
     for (i = 0; i + 32 <= n; i += 32) {
         __m256i x[4];
-        hot_fetch(src + i, ahead);
-        for (k = 0; k < 4; k++) x[k] = hot_uint8(hot_floats(src + i + 8 * k, swapped));
+        hot_fetch_words(src, i, form, ahead);
+        for (k = 0; k < 4; k++) x[k] = hot_uint8(hot_floats(src, i + 8 * k, form));
         _mm256_storeu_si256((__m256i *)(dst + i), hot_pack(x, 0));
     }
     return i;
 }
-static inline ptrdiff_t hot_float_int8(const float *src, int8_t *dst, ptrdiff_t n, int swapped) {
+static inline ptrdiff_t hot_float_int8(const float *src, int8_t *dst, ptrdiff_t n, int form) {
     ptrdiff_t i, ahead = hot_ahead(4 * n);
     int k;
     for (i = 0; i + 32 <= n; i += 32) {
         __m256i x[4];
-        hot_fetch(src + i, ahead);
-        for (k = 0; k < 4; k++) x[k] = hot_int8(hot_floats(src + i + 8 * k, swapped));
+        hot_fetch_words(src, i, form, ahead);
+        for (k = 0; k < 4; k++) x[k] = hot_int8(hot_floats(src, i + 8 * k, form));
         _mm256_storeu_si256((__m256i *)(dst + i), hot_pack(x, 1));
     }
     return i;
@@ -78,8 +91,8 @@ typedef struct {
     __m256i zero;
 } hot_steps;
 
-static inline __m256i hot_quantized(const float *src, const hot_steps *by, int divides) {
-    __m256 given = hot_floats(src, 0), x = _mm256_max_ps(by->least, _mm256_min_ps(by->limit, given)), y;
+static inline __m256i hot_quantized(const float *src, ptrdiff_t i, const hot_steps *by, int divides) {
+    __m256 given = hot_floats(src, i, FORM_NATIVE), x = _mm256_max_ps(by->least, _mm256_min_ps(by->limit, given)), y;
     if (divides) {
         y = _mm256_div_ps(x, by->scale);
     } else {
@@ -95,7 +108,7 @@ static inline ptrdiff_t hot_quantize_all(const float *src, char *dst, ptrdiff_t 
     for (i = 0; i + 32 <= n; i += 32) {
         __m256i x[4];
         hot_fetch(src + i, ahead);
-        for (k = 0; k < 4; k++) x[k] = hot_quantized(src + i + 8 * k, by, divides);
+        for (k = 0; k < 4; k++) x[k] = hot_quantized(src, i + 8 * k, by, divides);
         _mm256_storeu_si256((__m256i *)(dst + i), hot_pack(x, is_signed));
     }
     return i;
@@ -144,56 +157,56 @@ static inline ptrdiff_t hot_quantize(const float *src, char *dst, ptrdiff_t n, f
 }
 
 /* The packs saturate int32 to int16 and that to bytes, which is the clamp. */
-static inline ptrdiff_t hot_int32_uint8(const int32_t *src, uint8_t *dst, ptrdiff_t n, int swapped) {
+static inline ptrdiff_t hot_int32_uint8(const int32_t *src, uint8_t *dst, ptrdiff_t n, int form) {
     ptrdiff_t i, ahead = hot_ahead(4 * n);
     int k;
     for (i = 0; i + 32 <= n; i += 32) {
         __m256i x[4];
-        hot_fetch(src + i, ahead);
-        for (k = 0; k < 4; k++) x[k] = hot_words(src + i + 8 * k, swapped);
+        hot_fetch_words(src, i, form, ahead);
+        for (k = 0; k < 4; k++) x[k] = hot_words(src, i + 8 * k, form);
         _mm256_storeu_si256((__m256i *)(dst + i), hot_pack(x, 0));
     }
     return i;
 }
-static inline ptrdiff_t hot_int32_int8(const int32_t *src, int8_t *dst, ptrdiff_t n, int swapped) {
+static inline ptrdiff_t hot_int32_int8(const int32_t *src, int8_t *dst, ptrdiff_t n, int form) {
     ptrdiff_t i, ahead = hot_ahead(4 * n);
     int k;
     for (i = 0; i + 32 <= n; i += 32) {
         __m256i x[4];
-        hot_fetch(src + i, ahead);
-        for (k = 0; k < 4; k++) x[k] = hot_words(src + i + 8 * k, swapped);
+        hot_fetch_words(src, i, form, ahead);
+        for (k = 0; k < 4; k++) x[k] = hot_words(src, i + 8 * k, form);
         _mm256_storeu_si256((__m256i *)(dst + i), hot_pack(x, 1));
     }
     return i;
 }
 
-static inline ptrdiff_t hot_int32_float(const int32_t *src, float *dst, ptrdiff_t n, int swapped) {
+static inline ptrdiff_t hot_int32_float(const int32_t *src, float *dst, ptrdiff_t n, int form) {
     ptrdiff_t i, ahead = hot_ahead(4 * n);
-    for (i = 0; i + 16 <= n; i += 16) {
-        hot_fetch(src + i, ahead);
-        _mm256_storeu_ps(dst + i, _mm256_cvtepi32_ps(hot_words(src + i, swapped)));
-        _mm256_storeu_ps(dst + i + 8, _mm256_cvtepi32_ps(hot_words(src + i + 8, swapped)));
+    int k;
+    for (i = 0; i + 32 <= n; i += 32) {
+        hot_fetch_words(src, i, form, ahead);
+        for (k = 0; k < 4; k++) _mm256_storeu_ps(dst + i + 8 * k, _mm256_cvtepi32_ps(hot_words(src, i + 8 * k, form)));
     }
     return i;
 }
 
 /* An int64 fits where its upper half repeats the sign of the lower one; else the sign of the upper half says which limit is near. */
-static inline __m256 hot_pairs(const int64_t *src, int swapped) {
+static inline __m256 hot_pairs(const int64_t *src, int form) {
     __m256i pairs = _mm256_loadu_si256((const __m256i *)src);
-    return _mm256_castsi256_ps(swapped ? hot_swap_pairs(pairs) : pairs);
+    return _mm256_castsi256_ps(form == FORM_SWAPPED ? hot_swap_pairs(pairs) : pairs);
 }
-static inline __m256i hot_int32_of_int64(const int64_t *src, int swapped) {
-    __m256 a = hot_pairs(src, swapped), b = hot_pairs(src + 4, swapped);
+static inline __m256i hot_int32_of_int64(const int64_t *src, int form) {
+    __m256 a = hot_pairs(src, form), b = hot_pairs(src + 4, form);
     __m256i low = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0x88)), high = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xDD));
     __m256i limit = _mm256_xor_si256(_mm256_srai_epi32(high, 31), _mm256_set1_epi32(0x7FFFFFFF));
     __m256i fits = _mm256_cmpeq_epi32(high, _mm256_srai_epi32(low, 31));
     return _mm256_permute4x64_epi64(_mm256_blendv_epi8(limit, low, fits), 0xD8);
 }
-static inline ptrdiff_t hot_int64_int32(const int64_t *src, int32_t *dst, ptrdiff_t n, int swapped) {
+static inline ptrdiff_t hot_int64_int32(const int64_t *src, int32_t *dst, ptrdiff_t n, int form) {
     ptrdiff_t i, k, ahead = hot_ahead(8 * n);
     for (i = 0; i + 16 <= n; i += 16) {
         hot_fetch(src + i, ahead);
-        for (k = i; k < i + 16; k += 8) _mm256_storeu_si256((__m256i *)(dst + k), hot_int32_of_int64(src + k, swapped));
+        for (k = i; k < i + 16; k += 8) _mm256_storeu_si256((__m256i *)(dst + k), hot_int32_of_int64(src + k, form));
     }
     return i;
 }
@@ -223,7 +236,7 @@ static inline ptrdiff_t hot_int64_int32_streamed(const int64_t *src, int32_t *ds
     ptrdiff_t i, k;
     for (i = 0; i + 16 <= n; i += 16) {
         hot_fetch(src + i, 4096);
-        for (k = i; k < i + 16; k += 8) _mm256_stream_si256((__m256i *)(dst + k), hot_int32_of_int64(src + k, 0));
+        for (k = i; k < i + 16; k += 8) _mm256_stream_si256((__m256i *)(dst + k), hot_int32_of_int64(src + k, FORM_NATIVE));
     }
     return i;
 }
@@ -239,27 +252,27 @@ static inline ptrdiff_t hot_double_float_streamed(const double *src, float *dst,
     return i;
 }
 
-static inline ptrdiff_t hot_float_half(const float *src, uint16_t *dst, ptrdiff_t n, int swapped) {
+static inline ptrdiff_t hot_float_half(const float *src, uint16_t *dst, ptrdiff_t n, int form) {
     ptrdiff_t i, ahead = hot_ahead(4 * n);
     int k;
     for (i = 0; i + 32 <= n; i += 32) {
         __m256 x[4];
-        hot_fetch(src + i, ahead);
-        for (k = 0; k < 4; k++) x[k] = hot_floats(src + i + 8 * k, swapped);
+        hot_fetch_words(src, i, form, ahead);
+        for (k = 0; k < 4; k++) x[k] = hot_floats(src, i + 8 * k, form);
         hot_canonical_four(x);
         for (k = 0; k < 4; k++)
             _mm_storeu_si128((__m128i *)(dst + i + 8 * k), _mm256_cvtps_ph(x[k], _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
     }
     return i;
 }
-static inline ptrdiff_t hot_half_float(const uint16_t *src, float *dst, ptrdiff_t n, int swapped) {
+static inline ptrdiff_t hot_half_float(const uint16_t *src, float *dst, ptrdiff_t n, int form) {
     ptrdiff_t i;
     int k;
     for (i = 0; i + 32 <= n; i += 32) {
         __m256 x[4];
         for (k = 0; k < 4; k++) {
             __m128i halves = _mm_loadu_si128((const __m128i *)(src + i + 8 * k));
-            x[k] = _mm256_cvtph_ps(swapped ? hot_swap_halves(halves) : halves);
+            x[k] = _mm256_cvtph_ps(form == FORM_SWAPPED ? hot_swap_halves(halves) : halves);
         }
         hot_canonical_four(x);
         for (k = 0; k < 4; k++) _mm256_storeu_ps(dst + i + 8 * k, x[k]);
@@ -275,10 +288,10 @@ static inline __m256i hot_brain(__m256 x) {
     __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
     return _mm256_blendv_epi8(rounded, _mm256_set1_epi32(0x7FC0), nan);
 }
-static inline ptrdiff_t hot_float_brain(const float *src, uint16_t *dst, ptrdiff_t n, int swapped) {
+static inline ptrdiff_t hot_float_brain(const float *src, uint16_t *dst, ptrdiff_t n, int form) {
     ptrdiff_t i;
     for (i = 0; i + 16 <= n; i += 16) {
-        __m256i words = _mm256_packus_epi32(hot_brain(hot_floats(src + i, swapped)), hot_brain(hot_floats(src + i + 8, swapped)));
+        __m256i words = _mm256_packus_epi32(hot_brain(hot_floats(src, i, form)), hot_brain(hot_floats(src, i + 8, form)));
         _mm256_storeu_si256((__m256i *)(dst + i), _mm256_permute4x64_epi64(words, 0xD8));
     }
     return i;
@@ -290,19 +303,19 @@ static inline ptrdiff_t hot_float_brain(const float *src, uint16_t *dst, ptrdiff
 static inline ptrdiff_t hot_int64_int32_streamed(const int64_t *src, int32_t *dst, ptrdiff_t n) { return 0; }
 static inline ptrdiff_t hot_double_float_streamed(const double *src, float *dst, ptrdiff_t n) { return 0; }
 static inline ptrdiff_t hot_uint8_float_streamed(const uint8_t *src, float *dst, ptrdiff_t n) { return 0; }
-static inline ptrdiff_t hot_int32_float(const int32_t *src, float *dst, ptrdiff_t n, int swapped) { return 0; }
-static inline ptrdiff_t hot_int64_int32(const int64_t *src, int32_t *dst, ptrdiff_t n, int swapped) { return 0; }
-static inline ptrdiff_t hot_float_uint8(const float *src, uint8_t *dst, ptrdiff_t n, int swapped) { return 0; }
-static inline ptrdiff_t hot_float_int8(const float *src, int8_t *dst, ptrdiff_t n, int swapped) { return 0; }
+static inline ptrdiff_t hot_int32_float(const int32_t *src, float *dst, ptrdiff_t n, int form) { return 0; }
+static inline ptrdiff_t hot_int64_int32(const int64_t *src, int32_t *dst, ptrdiff_t n, int form) { return 0; }
+static inline ptrdiff_t hot_float_uint8(const float *src, uint8_t *dst, ptrdiff_t n, int form) { return 0; }
+static inline ptrdiff_t hot_float_int8(const float *src, int8_t *dst, ptrdiff_t n, int form) { return 0; }
 static inline ptrdiff_t hot_quantize(const float *src, char *dst, ptrdiff_t n, float scale, float zero, float reciprocal, int is_signed,
                                      int has_512) {
     return 0;
 }
-static inline ptrdiff_t hot_int32_uint8(const int32_t *src, uint8_t *dst, ptrdiff_t n, int swapped) { return 0; }
-static inline ptrdiff_t hot_int32_int8(const int32_t *src, int8_t *dst, ptrdiff_t n, int swapped) { return 0; }
-static inline ptrdiff_t hot_float_half(const float *src, uint16_t *dst, ptrdiff_t n, int swapped) { return 0; }
-static inline ptrdiff_t hot_half_float(const uint16_t *src, float *dst, ptrdiff_t n, int swapped) { return 0; }
-static inline ptrdiff_t hot_float_brain(const float *src, uint16_t *dst, ptrdiff_t n, int swapped) { return 0; }
+static inline ptrdiff_t hot_int32_uint8(const int32_t *src, uint8_t *dst, ptrdiff_t n, int form) { return 0; }
+static inline ptrdiff_t hot_int32_int8(const int32_t *src, int8_t *dst, ptrdiff_t n, int form) { return 0; }
+static inline ptrdiff_t hot_float_half(const float *src, uint16_t *dst, ptrdiff_t n, int form) { return 0; }
+static inline ptrdiff_t hot_half_float(const uint16_t *src, float *dst, ptrdiff_t n, int form) { return 0; }
+static inline ptrdiff_t hot_float_brain(const float *src, uint16_t *dst, ptrdiff_t n, int form) { return 0; }
 
 #endif
 #endif

@@ -20,4 +20,7 @@ typedef struct {
     loose64 real, imag;
 } loose128;
 
+/* How the values of a source at any address lie: one after the other, native or in the other byte order, or as every second item. */
+enum { FORM_NATIVE, FORM_SWAPPED, FORM_SECOND, FORMS };
+
 #endif

@@ -10,7 +10,7 @@ from libc.string cimport memset
 
 from tensorbuf._kernels.geometry cimport MOST_STEPS, Operand, Plan, Step
 from tensorbuf._kernels.types cimport (
-    ADD, AFFINE, DEQUANTIZE, DIVIDE, FLOAT32, FLOAT64, FROM_INT8, FROM_UINT8, INT8, INT16, INT32, INT64,
+    ADD, AFFINE, DEQUANTIZE, DIVIDE, FLOAT32, FLOAT64, FORM_NATIVE, FORM_SECOND, FORM_SWAPPED, FROM_INT8, FROM_UINT8, INT8, INT16, INT32, INT64,
     MOST_PARAMETERS, MULTIPLY, NEAREST, NORMALIZE, NORMALIZE_BY_RECIPROCALS, OF_DOUBLE, OF_FLOAT, PROGRAMS, QUANTIZE,
     QUANTIZE_BY_RECIPROCALS, SATURATE, SUBTRACT, UINT8, UINT16, UINT32, UINT64, Arithmetics, Bounds, Convert, Kernels,
     Scan,
@@ -91,16 +91,19 @@ cdef inline void add_convert(Plan *plan, Convert kernel, int64_t nan, int code) 
 
 
 cdef inline void read_as_it_lies(Plan *plan, const Kernels *kernels, int source_code, int target_code) noexcept:
-    """Let the one step, a saturating conversion, read a source that is not plain where it is, if a kernel can do that."""
+    """Let the one step, a saturating conversion, read a source that is no plain row where it is, if a kernel can."""
     cdef Step *step = &plan.steps[0]
-    cdef bint swapped = plan.source.swapped
-    cdef Convert kernel = kernels.loose[swapped][source_code][target_code]
-    if plan.source.plain or kernel == NULL or step.nan != 0:
+    cdef int form = FORM_SWAPPED if plan.source.swapped else FORM_NATIVE
+    cdef Convert kernel = kernels.loose[form][source_code][target_code]
+    if kernel == NULL or step.nan != 0:
         return
-    step.convert, step.streamed = kernel, NULL
-    plan.source.plain, plan.source.swapped = True, False    # a tile that is loaded keeps the order that it has
-    if swapped:
+    if form == FORM_NATIVE:
+        step.second = kernels.loose[FORM_SECOND][source_code][target_code]
+    else:
         plan.turned = 0
+    if not plan.source.plain:
+        step.convert, step.streamed = kernel, NULL
+        plan.source.plain, plan.source.swapped = True, False    # a tile that is loaded keeps the order that it has
 
 
 cdef inline int program_of(int *numbers, int count) noexcept:

@@ -9,12 +9,12 @@ from libc.string cimport memcpy, memset
 
 from tensorbuf._kernels.blocks cimport Lines, loose16, loose32, loose64, map_words, moving, turn_lines
 from tensorbuf._kernels.geometry cimport (
-    LINE, MOST_AXES, NARROW, NORMALIZED, Blocks, Operand, Plan, Tile, advance, after_line, place,
+    LINE, MOST_AXES, NARROW, NORMALIZED, Blocks, Operand, Plan, Step, Tile, advance, after_line, place,
 )
 from tensorbuf._kernels.operands cimport (
     lies_as_block, lies_ready, load, load_apart, load_folded, load_source, row_step, source_lines, store, swap,
 )
-from tensorbuf._kernels.steps cimport finish, load_parameters, run_steps
+from tensorbuf._kernels.steps cimport finish, load_parameters, run_aligned, run_steps
 from tensorbuf._kernels.types cimport MOST_PARAMETERS
 
 cdef extern from "environment.h":
@@ -112,6 +112,13 @@ cdef inline void turn_tile(
     cdef int kind = moving(target.item) if plan.step_count == 0 else plan.turned
     cdef Lines lines = source_lines(plan, plan.source.data + corner[0])
     turn_lines(kind, target.item, &lines, n, rows, target.data + corner[1], row_step(target, tile))
+
+
+cdef inline void convert_apart(const Plan *plan, const Py_ssize_t *corner, Py_ssize_t n) noexcept nogil:
+    """A row of every second item, where it is."""
+    cdef Step step = plan.steps[0]
+    step.convert = step.second
+    run_aligned(&step, plan.source.data + corner[0], 2 * plan.source.item, plan.target.data + corner[1], NULL, n, 1)
 
 
 cdef inline void run_late(
@@ -214,6 +221,9 @@ cdef inline Py_ssize_t run_tile(
     if tile.at_once:
         turn_tile(plan, tile, corner, n, rows)
         return n * rows
+    if tile.apart:
+        convert_apart(plan, corner, n)
+        return n
     if tile.third >= 0:
         run_places(plan, tile, blocks, corner, n, rows)
         return n * rows

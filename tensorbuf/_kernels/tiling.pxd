@@ -213,6 +213,15 @@ cdef inline void choose_crosswise(const Plan *plan, Tile *tile) noexcept nogil:
         tile.n -= tile.n % (plan.fold * NARROW if plan.fold * NARROW < tile.n else plan.fold)
 
 
+cdef inline bint reads_second(const Plan *plan, const Tile *tile) noexcept nogil:
+    """Whether rows are long, and every second item of the source."""
+    return (
+        plan.step_count == 1 and plan.steps[0].second != NULL and not plan.staged
+        and plan.source.strides[tile.inner] == 2 * plan.source.item and row_ready(&plan.target, tile.inner)
+        and (plan.rank == 1 or plan.shape[tile.inner] * (plan.source.item + plan.target.item) >= LONG_RUN)
+    )
+
+
 cdef inline void choose_straight(const Plan *plan, Tile *tile) noexcept nogil:
     """Rows that source and target walk alike; all of memory where both lie without gaps and there is one step."""
     cdef Py_ssize_t inner_size = plan.shape[tile.inner]
@@ -239,7 +248,7 @@ cdef inline void choose_tile(const Plan *plan, Tile *tile) noexcept nogil:
     cdef int fast = fast_axis(plan) if plan.scan == NULL else plan.rank - 1
     cdef bint crosswise = fast != plan.rank - 1
     tile.third = -1
-    tile.at_once = tile.late = tile.streamed = tile.fused = False
+    tile.at_once = tile.late = tile.streamed = tile.fused = tile.apart = False
     if crosswise and turns(plan, fast):
         if turns_at_once(plan, fast):
             choose_tile_at_once(plan, tile, fast)
@@ -254,6 +263,9 @@ cdef inline void choose_tile(const Plan *plan, Tile *tile) noexcept nogil:
     tile.fused = is_fused(plan, tile)
     if tile.fused:
         tile.n, tile.rows = plan.shape[tile.inner], 3
+    elif not crosswise and reads_second(plan, tile):
+        tile.n, tile.rows, tile.apart = plan.shape[tile.inner], 1, True
+        return
     elif not crosswise:
         choose_straight(plan, tile)
     elif not choose_three_axes(plan, tile):

@@ -158,6 +158,13 @@ cdef enum:
     SATURATE, WRAP, FINITE
     MODES
 
+cdef extern from "loose.h":
+    enum:
+        FORM_NATIVE
+        FORM_SWAPPED
+        FORM_SECOND
+        FORMS
+
 cdef enum:
     TRUNCATE, NEAREST, NEAREST_AWAY, FLOOR, CEIL
     ROUNDINGS
@@ -186,9 +193,10 @@ ctypedef void (*Program)(Span, Span, Span, Py_ssize_t) noexcept nogil
 cdef struct Kernels:
     Convert convert[MODES][17][REAL_TYPES]      # [mode][source][target]; the complex sources have BOOL only
     Scan scan[REAL_TYPES]
-    # The saturating ones, NULL where there is none: past the caches, and from sources that may begin at any address.
+    # The saturating ones, NULL where there is none: past the caches, and from sources that may begin at any address, where
+    # NaN becomes 0.
     Convert streamed[17][REAL_TYPES]
-    Convert loose[2][17][REAL_TYPES]            # the first index is 1 for the other byte order; NaN becomes 0
+    Convert loose[FORMS][17][REAL_TYPES]
 
 # The second index of the first two is 0 for float32, 1 for float64.
 cdef struct Arithmetics:
