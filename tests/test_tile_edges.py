@@ -16,6 +16,9 @@ CHANNELS = (1, 2, 3, 4, 5, 7, 15, 16, 17)
 # To narrower items, to wider ones, to as wide ones, and to the same ones, of every size.
 PAIRS = (
     ("float32", "uint8"),
+    ("float32", "int8"),
+    ("int32", "uint8"),
+    ("int32", "int8"),
     ("float64", "uint8"),
     ("float64", "float16"),
     ("float64", "int32"),
@@ -32,6 +35,25 @@ PAIRS = (
 )
 
 
+# Those that read a source that is misaligned, swapped or (items of four bytes) every second item where it is.
+HOT_PAIRS = (
+    ("float32", "uint8"),
+    ("float32", "int8"),
+    ("float32", "float16"),
+    ("float32", "bfloat16"),
+    ("float16", "float32"),
+    ("int32", "uint8"),
+    ("int32", "int8"),
+    ("int32", "float32"),
+    ("int64", "int32"),
+)
+
+# About the limits of bytes, beyond those of every integer type, and what is no number.
+SPECIAL = np.array(
+    [np.nan, -np.nan, np.inf, -np.inf, -0.0, 0.9, -0.9, 126.9, 127, 128, -128.9, -129, 254.9, 255, 256, 1e30, -1e30, 2**31]
+)
+
+
 def of_bits(shape: tuple[int, ...], name: str) -> np.ndarray:
     """Values of arbitrary bits: of integers, and where they are only moved. A signalling NaN must stay one."""
     dtype = np.dtype(name)
@@ -41,7 +63,10 @@ def of_bits(shape: tuple[int, ...], name: str) -> np.ndarray:
 def values_of(shape: tuple[int, ...], of: str, to: str) -> np.ndarray:
     if of == to or np.dtype(of).kind in "iu":
         return of_bits(shape, of)
-    return (np.arange(int(np.prod(shape))) * 7919 % 255).astype(of).reshape(shape)
+    rng = np.random.default_rng(5)
+    values = np.where(rng.random(shape) < 0.3, rng.choice(SPECIAL, shape), rng.uniform(-300, 300, shape))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return values.astype(of)
 
 
 def layouts(values: np.ndarray) -> list[np.ndarray]:
@@ -187,11 +212,41 @@ def test_steps_of_every_length_from_every_start(name):
 
 
 @pytest.mark.levels
+@pytest.mark.parametrize(("of", "to"), HOT_PAIRS)
+def test_every_length_in_every_form(of, to):
+    """One after the other or every second one, aligned or not, native or swapped: bit for bit as the plain memory."""
+    item = np.dtype(of).itemsize
+    values = values_of((4200,), of, to)
+    for length in (*range(1, 71), 500, 1023, 2047, 2048, 2049, 4100):
+        want = convert(values[:length], to)
+        for gap, offset, swapped in itertools.product((0, item), (0, 1, item), (False, True)):
+            source = placed(values[:length], Layout(gap=gap, offset=offset, swapped=swapped))
+            got = convert(source, to)
+            assert got.tobytes() == want.tobytes(), (length, gap, offset, swapped)
+
+
+@pytest.mark.levels
+@pytest.mark.parametrize(("of", "to"), HOT_PAIRS)
+def test_long_rows_in_every_form(of, to):
+    """Rows of their own, whose end is not the end of the memory, of sources and of targets."""
+    item = np.dtype(of).itemsize
+    values = values_of((4, 1100), of, to)
+    want = convert(values, to)
+    for gap, offset, swapped in itertools.product((0, item), (0, 1), (False, True)):
+        source = placed(values, Layout(gap=gap, offset=offset, padding=4 * item, swapped=swapped))
+        target = np.zeros((6, 1107), want.dtype)
+        convert(source, to, out=target[1:-1, 3:-4])
+        assert target[1:-1, 3:-4].tobytes() == want.tobytes(), (gap, offset, swapped)
+        target[1:-1, 3:-4] = 0
+        assert not target.view(np.uint8).any()
+
+
+@pytest.mark.levels
 def test_nothing_beside_the_target_changes():
     """Vectors may lie over one another, but never over what is not the target's."""
     for shape in itertools.product((16, 17, 33, 47), (16, 19, 33, 50)):
         for of, to in (("float32", "uint8"), ("uint8", "float32"), ("float32", "float32"), ("int16", "int16")):
-            values = np.asfortranarray(values_of(shape, of, of))
+            values = np.asfortranarray(values_of(shape, of, to))
             memory = np.full((shape[0] + 2, shape[1] + 2), 77, to)
             expected = memory.copy()
             expected[1:-1, 1:-1] = convert(np.ascontiguousarray(values), to)

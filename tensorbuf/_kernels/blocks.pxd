@@ -53,6 +53,11 @@ cdef extern from "transpose.h":
         TURN_16
         TURN_INT32_FLOAT
         TURN_UINT8_FLOAT
+        TURN_FLOAT_UINT8
+        TURN_FLOAT_INT8
+        TURN_INT32_UINT8
+        TURN_INT32_INT8
+    bint turns_fast(int kind) noexcept nogil
     void turn(
         int kind, const char **lines, Py_ssize_t count, Py_ssize_t n, char *dst, Py_ssize_t stride
     ) noexcept nogil

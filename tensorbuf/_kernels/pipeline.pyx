@@ -12,14 +12,15 @@ cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int64_t
 
-from tensorbuf._kernels.blocks cimport TURN_INT32_FLOAT, TURN_UINT8_FLOAT, tb_use
+from tensorbuf._kernels.blocks cimport tb_use
 from tensorbuf._kernels.geometry cimport NORMALIZED, SCALED, Plan, Step, Tile, arrange
 from tensorbuf._kernels.memory cimport aligned
 from tensorbuf._kernels.outlines cimport (
     MOST_OUTLINED, Outline, apart, has_outline, is_plain, is_room_for, take_outline,
 )
 from tensorbuf._kernels.plans cimport (
-    add_convert, add_operations, add_parameter, add_program, bounds_of, open_plan, read_as_it_lies, scan_with, write_to,
+    add_convert, add_operations, add_parameter, add_program, bounds_of, open_plan, read_as_it_lies, scan_with,
+    turning, write_to,
 )
 from tensorbuf._kernels.steps cimport run_aligned
 from tensorbuf._kernels.tiles cimport environment, environment_enter, environment_leave, run
@@ -115,10 +116,7 @@ def convert(
         add_convert(plan, kernels.convert[mode][source_code][target_code], nan, target_code)
         if kernels.convert[mode][source_code][target_code] == kernels.convert[SATURATE][source_code][target_code]:
             plan.steps[0].streamed = kernels.streamed[source_code][target_code]
-            if source_code == UINT8 and target_code == FLOAT32:
-                plan.turned = TURN_UINT8_FLOAT
-            elif source_code == INT32 and target_code == FLOAT32:
-                plan.turned = TURN_INT32_FLOAT
+            plan.turned = turning(source_code, target_code, nan)
             read_as_it_lies(plan, kernels, source_code, target_code)
     else:
         if source_code != middle:

@@ -8,6 +8,9 @@ cimport numpy as cnp
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
+from tensorbuf._kernels.blocks cimport (
+    TURN_FLOAT_INT8, TURN_FLOAT_UINT8, TURN_INT32_FLOAT, TURN_INT32_INT8, TURN_INT32_UINT8, TURN_UINT8_FLOAT, turns_fast,
+)
 from tensorbuf._kernels.geometry cimport MOST_STEPS, Operand, Plan, Step
 from tensorbuf._kernels.types cimport (
     ADD, AFFINE, DEQUANTIZE, DIVIDE, FLOAT32, FLOAT64, FORM_NATIVE, FORM_SECOND, FORM_SWAPPED, FROM_INT8, FROM_UINT8, INT8, INT16, INT32, INT64,
@@ -88,6 +91,24 @@ cdef inline void add_convert(Plan *plan, Convert kernel, int64_t nan, int code) 
     cdef Step *step = add_step(plan, code)
     step.convert = kernel
     step.nan = nan
+
+
+cdef inline int turning(int source_code, int target_code, int64_t nan) noexcept:
+    """The kind of transposition that converts on its way, where that is fast; else 0."""
+    cdef int kind = 0
+    if source_code == UINT8 and target_code == FLOAT32:
+        kind = TURN_UINT8_FLOAT
+    elif source_code == INT32 and target_code == FLOAT32:
+        kind = TURN_INT32_FLOAT
+    elif source_code == INT32 and target_code == UINT8:
+        kind = TURN_INT32_UINT8
+    elif source_code == INT32 and target_code == INT8:
+        kind = TURN_INT32_INT8
+    elif source_code == FLOAT32 and target_code == UINT8 and nan == 0:
+        kind = TURN_FLOAT_UINT8
+    elif source_code == FLOAT32 and target_code == INT8 and nan == 0:
+        kind = TURN_FLOAT_INT8
+    return kind if turns_fast(kind) else 0
 
 
 cdef inline void read_as_it_lies(Plan *plan, const Kernels *kernels, int source_code, int target_code) noexcept:
