@@ -12,8 +12,8 @@ from libc.stdint cimport int8_t, int64_t, uint8_t
 
 from tensorbuf._kernels.rules cimport canonical, floating_clamped, rounded_away
 from tensorbuf._kernels.types cimport (
-    ADD, AFFINE, ARITHMETICS, CEIL, DEQUANTIZE, DIVIDE, FLOOR, FROM_INT8, FROM_UINT8, MULTIPLY, NEAREST, NEAREST_AWAY,
-    NORMALIZE, NORMALIZE_BY_RECIPROCALS, OF_DOUBLE, OF_FLOAT, QUANTIZE, QUANTIZE_BY_RECIPROCALS, SUBTRACT, TO_INT8,
+    ADD, AFFINE, ARITHMETICS, CEIL, DEQUANTIZE, DIVIDE, FLOOR, FROM_INT8, FROM_UINT8, MULTIPLY, NEAREST,
+    NEAREST_AWAY, NORMALIZE, NORMALIZE_BY_RECIPROCALS, OF_DOUBLE, OF_FLOAT, QUANTIZE, QUANTIZE_BY_RECIPROCALS, SUBTRACT, TO_INT8,
     TO_UINT8, TRUNCATE, Arithmetics, Convert, Program, floating,
 )
 
@@ -27,6 +27,14 @@ cdef extern from "quotient.h":
     enum:
         TENSORBUF_FUSED
     float quotient(float x, float d, float r) noexcept nogil
+
+cdef extern from "stream.h":
+    void stream_bytes(char *dst, const char *src, Py_ssize_t n) noexcept nogil
+    void fetch_bytes(const char *src, Py_ssize_t n) noexcept nogil
+
+cdef enum:
+    AHEAD = 4096            # bytes by which memory is asked for before it is read
+    STREAM = 256            # bytes that are streamed at once: whole cache lines
 
 ctypedef fused byte:
     uint8_t
@@ -133,18 +141,31 @@ cdef inline floating parameter(
 
 
 cdef inline void run(
-    int program, const given[::1] src, floating[::1] dst, const floating[:, ::1] parameters, Py_ssize_t n
+    int program, const given[::1] src, floating[::1] dst, const floating[:, ::1] parameters, Py_ssize_t n, char *room
 ) noexcept nogil:
-    """`parameters` has a row for each of a, b, c ...; where it is of one value, the loop keeps it in a register."""
-    cdef Py_ssize_t i, stretch, start
+    """`parameters` has a row for each of a, b, c ...; where it is of one value, the loop keeps it in a register.
+
+    Such programs are streamed where there is `room` for a piece, which hardly leaves the registers before it is written
+    out. (An array here would keep the compiler from inlining this, and so from making vectors of it.)
+    """
+    cdef floating *into
     cdef Py_ssize_t period = parameters.shape[1]
+    cdef Py_ssize_t count = n if room == NULL else STREAM // sizeof(floating)
+    cdef Py_ssize_t i, stretch, start = 0
     cdef floating a, b, c, d, e
     if period == 1:
         a, b = parameter(program, 0, parameters, 0), parameter(program, 1, parameters, 0)
         c, d = parameter(program, 2, parameters, 0), parameter(program, 3, parameters, 0)
         e = parameter(program, 4, parameters, 0)
-        for i in range(n):
-            dst[i] = clean(src[i], result(program, <floating> src[i], a, b, c, d, e))
+        while start < n:
+            count = min(count, n - start)
+            into = &dst[start] if room == NULL else <floating *> room
+            for i in range(count):
+                into[i] = clean(src[start + i], result(program, <floating> src[start + i], a, b, c, d, e))
+            if room != NULL:
+                stream_bytes(<char *> &dst[start], room, count * sizeof(floating))
+                fetch_bytes(<const char *> &src[start] + AHEAD, count * sizeof(src[0]))
+            start += count
         return
     for stretch in range((n + period - 1) // period):
         start = stretch * period
@@ -157,57 +178,57 @@ cdef inline void run(
 
 
 cdef void multiplying(
-    const given[::1] src, floating[::1] dst, const floating[:, ::1] parameters, Py_ssize_t n
+    const given[::1] src, floating[::1] dst, const floating[:, ::1] parameters, Py_ssize_t n, char *room
 ) noexcept nogil:
-    run(MULTIPLY, src, dst, parameters, n)
+    run(MULTIPLY, src, dst, parameters, n, room)
 
 
 cdef void adding(
-    const given[::1] src, floating[::1] dst, const floating[:, ::1] parameters, Py_ssize_t n
+    const given[::1] src, floating[::1] dst, const floating[:, ::1] parameters, Py_ssize_t n, char *room
 ) noexcept nogil:
-    run(ADD, src, dst, parameters, n)
+    run(ADD, src, dst, parameters, n, room)
 
 
 cdef void subtracting(
-    const given[::1] src, floating[::1] dst, const floating[:, ::1] parameters, Py_ssize_t n
+    const given[::1] src, floating[::1] dst, const floating[:, ::1] parameters, Py_ssize_t n, char *room
 ) noexcept nogil:
-    run(SUBTRACT, src, dst, parameters, n)
+    run(SUBTRACT, src, dst, parameters, n, room)
 
 
 cdef void dividing(
-    const given[::1] src, floating[::1] dst, const floating[:, ::1] parameters, Py_ssize_t n
+    const given[::1] src, floating[::1] dst, const floating[:, ::1] parameters, Py_ssize_t n, char *room
 ) noexcept nogil:
-    run(DIVIDE, src, dst, parameters, n)
+    run(DIVIDE, src, dst, parameters, n, room)
 
 
 cdef void scaling_and_adding(
-    const given[::1] src, floating[::1] dst, const floating[:, ::1] parameters, Py_ssize_t n
+    const given[::1] src, floating[::1] dst, const floating[:, ::1] parameters, Py_ssize_t n, char *room
 ) noexcept nogil:
-    run(AFFINE, src, dst, parameters, n)
+    run(AFFINE, src, dst, parameters, n, room)
 
 
 cdef void normalizing(
-    const given[::1] src, floating[::1] dst, const floating[:, ::1] parameters, Py_ssize_t n
+    const given[::1] src, floating[::1] dst, const floating[:, ::1] parameters, Py_ssize_t n, char *room
 ) noexcept nogil:
-    run(NORMALIZE, src, dst, parameters, n)
+    run(NORMALIZE, src, dst, parameters, n, room)
 
 
 cdef void normalizing_by_reciprocals(
-    const given[::1] src, float[::1] dst, const float[:, ::1] parameters, Py_ssize_t n
+    const given[::1] src, float[::1] dst, const float[:, ::1] parameters, Py_ssize_t n, char *room
 ) noexcept nogil:
-    run(NORMALIZE_BY_RECIPROCALS, src, dst, parameters, n)
+    run(NORMALIZE_BY_RECIPROCALS, src, dst, parameters, n, room)
 
 
 cdef void quantizing(
-    const given[::1] src, floating[::1] dst, const floating[:, ::1] parameters, Py_ssize_t n
+    const given[::1] src, floating[::1] dst, const floating[:, ::1] parameters, Py_ssize_t n, char *room
 ) noexcept nogil:
-    run(QUANTIZE, src, dst, parameters, n)
+    run(QUANTIZE, src, dst, parameters, n, room)
 
 
 cdef void dequantizing(
-    const given[::1] src, floating[::1] dst, const floating[:, ::1] parameters, Py_ssize_t n
+    const given[::1] src, floating[::1] dst, const floating[:, ::1] parameters, Py_ssize_t n, char *room
 ) noexcept nogil:
-    run(DEQUANTIZE, src, dst, parameters, n)
+    run(DEQUANTIZE, src, dst, parameters, n, room)
 
 
 cdef inline void quantize_to_bytes(
@@ -235,13 +256,13 @@ cdef inline void quantize_to_bytes(
 
 
 cdef void quantizing_to_bytes(
-    const float[::1] src, byte[::1] dst, const float[:, ::1] parameters, Py_ssize_t n
+    const float[::1] src, byte[::1] dst, const float[:, ::1] parameters, Py_ssize_t n, char *room
 ) noexcept nogil:
     quantize_to_bytes(QUANTIZE, src, dst, parameters, n)
 
 
 cdef void quantizing_to_bytes_by_reciprocals(
-    const float[::1] src, byte[::1] dst, const float[:, ::1] parameters, Py_ssize_t n
+    const float[::1] src, byte[::1] dst, const float[:, ::1] parameters, Py_ssize_t n, char *room
 ) noexcept nogil:
     quantize_to_bytes(QUANTIZE_BY_RECIPROCALS, src, dst, parameters, n)
 

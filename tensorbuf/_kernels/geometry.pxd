@@ -98,11 +98,6 @@ cdef inline void place(Blocks *blocks) noexcept nogil:
         blocks.loaded[k] = NULL
 
 
-cdef inline Py_ssize_t before_line(const char *data, Py_ssize_t item) noexcept nogil:
-    """The items from `data` on that lie before the next cache line: stores that straddle two take twice as long."""
-    return (LINE - <Py_ssize_t> (<size_t> data % LINE)) % LINE // item
-
-
 cdef inline Py_ssize_t after_line(const char *data, Py_ssize_t item) noexcept nogil:
     """The items between the last cache line's beginning and `data`."""
     return <Py_ssize_t> (<size_t> data % LINE) // item

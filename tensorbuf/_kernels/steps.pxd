@@ -1,13 +1,15 @@
 """The steps of a tile: what they take their parameters from, and each step over values that lie as a block."""
 
 from tensorbuf._kernels.geometry cimport (
-    ALIGNED, PATTERN, Blocks, Operand, Plan, Step, Tile, before_line,
+    ALIGNED, PATTERN, Blocks, Operand, Plan, Step, Tile,
 )
 from tensorbuf._kernels.operands cimport load, row_step, store
 from tensorbuf._kernels.tiling cimport STREAM, has_pattern
 from tensorbuf._kernels.types cimport MOST_PARAMETERS, Span, point
 
 cdef extern from "stream.h":
+    # Stores that straddle two cache lines take twice as long.
+    Py_ssize_t before_line(const void *dst, Py_ssize_t item) noexcept nogil
     void stream_bytes(char *dst, const char *src, Py_ssize_t n) noexcept nogil
     void fetch_bytes(const char *src, Py_ssize_t n) noexcept nogil
 
@@ -42,18 +44,18 @@ cdef inline Py_ssize_t load_parameters(
 
 
 cdef inline void run_step(
-    const Step *step, char *values, char *result, const Blocks *blocks, Py_ssize_t n, Py_ssize_t period
+    const Step *step, char *values, char *result, const Blocks *blocks, Py_ssize_t n, Py_ssize_t period, bint streamed
 ) noexcept nogil:
     cdef Span src, dst, parameters
     point(&src, values, n)
     point(&dst, result, n)
     if step.convert != NULL:
-        step.convert(src, dst, n, step.nan)
+        (step.streamed if streamed else step.convert)(src, dst, n, step.nan)
         return
     point(&parameters, blocks.parameter[step.parameter], MOST_PARAMETERS - step.parameter)
     parameters.shape[1] = period
     parameters.strides[0] = PATTERN
-    step.program(src, dst, parameters, n)
+    step.program(src, dst, parameters, n, blocks.target if streamed else NULL)
 
 
 cdef inline void run_aligned(
@@ -63,29 +65,26 @@ cdef inline void run_aligned(
     """A step from values of `item` bytes into memory that may begin anywhere."""
     cdef Py_ssize_t lead = before_line(result, step.item) if n >= ALIGNED and period == 1 else 0
     if lead > 0:
-        run_step(step, values, result, blocks, lead, period)
-    run_step(step, values + lead * item, result + lead * step.item, blocks, n - lead, period)
+        run_step(step, values, result, blocks, lead, period, False)
+    run_step(step, values + lead * item, result + lead * step.item, blocks, n - lead, period, False)
 
 
 cdef inline void run_streamed(
     const Step *step, char *values, Py_ssize_t item, char *result, const Blocks *blocks, Py_ssize_t n
 ) noexcept nogil:
-    """A step without a pattern past the caches, piece by piece: each lies in them until it is written out."""
+    """A step without a pattern past the caches, by a kernel that can do so, or piece by piece."""
     cdef Py_ssize_t most = STREAM // step.item
     cdef Py_ssize_t start = min(n, before_line(result, step.item))
     cdef Py_ssize_t count
-    cdef Span src, dst
     if start > 0:
-        run_step(step, values, result, blocks, start, 1)
-    if step.streamed != NULL and start < n:
-        point(&src, values + start * item, n - start)
-        point(&dst, result + start * step.item, n - start)
-        step.streamed(src, dst, n - start, step.nan)
+        run_step(step, values, result, blocks, start, 1, False)
+    if start < n and (step.streamed != NULL or step.program != NULL):
+        run_step(step, values + start * item, result + start * step.item, blocks, n - start, 1, True)
         return
     while start < n:
         count = min(most, n - start)
         fetch_bytes(values + (start + count) * item, count * item)
-        run_step(step, values + start * item, blocks.target, blocks, count, 1)
+        run_step(step, values + start * item, blocks.target, blocks, count, 1, False)
         stream_bytes(result + start * step.item, blocks.target, count * step.item)
         start += count
 
@@ -100,7 +99,7 @@ cdef inline Py_ssize_t run_steps(
     cdef int k, last = plan.step_count - 1
     for k in range(plan.step_count if plan.scan != NULL else last):
         result = blocks.odd if k % 2 else blocks.even
-        run_step(&plan.steps[k], values, result, blocks, n, period)
+        run_step(&plan.steps[k], values, result, blocks, n, period, False)
         values = result
         item = plan.steps[k].item
     if plan.scan != NULL:
@@ -109,7 +108,7 @@ cdef inline Py_ssize_t run_steps(
     if tile.streamed:
         run_streamed(&plan.steps[last], values, item, into, blocks, n)
     elif values == blocks.source:   # aligned itself, which counts more
-        run_step(&plan.steps[last], values, into, blocks, n, period)
+        run_step(&plan.steps[last], values, into, blocks, n, period, False)
     else:
         run_aligned(&plan.steps[last], values, item, into, blocks, n, period)
     return n

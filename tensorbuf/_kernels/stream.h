@@ -9,18 +9,27 @@
 #include <stdint.h>
 #include <string.h>
 
+/* The items of `item` bytes from `dst` on that lie before the next cache line. */
+static inline ptrdiff_t before_line(const void *dst, ptrdiff_t item) { return (64 - (ptrdiff_t)((uintptr_t)dst % 64)) % 64 / item; }
+
 #if defined(__SSE2__) || defined(_M_X64)
 
 #include <emmintrin.h>
+#define STREAMS 1
 
+/* Whole cache lines, to where one begins. */
+static inline void stream_lines(void *dst, const void *src, ptrdiff_t n) {
+    ptrdiff_t i;
+    for (i = 0; i < n; i += 16)
+        _mm_stream_si128((__m128i *)((char *)dst + i), _mm_loadu_si128((const __m128i *)((const char *)src + i)));
+}
 static inline void stream_bytes(char *dst, const char *src, ptrdiff_t n) {
-    ptrdiff_t i = (64 - (ptrdiff_t)((uintptr_t)dst % 64)) % 64, k;
-    if (i > n) i = n;
-    memcpy(dst, src, (size_t)i);
-    for (; i + 64 <= n; i += 64)
-        for (k = 0; k < 64; k += 16)
-            _mm_stream_si128((__m128i *)(dst + i + k), _mm_loadu_si128((const __m128i *)(src + i + k)));
-    memcpy(dst + i, src + i, (size_t)(n - i));
+    ptrdiff_t lead = before_line(dst, 1), whole;
+    if (lead > n) lead = n;
+    whole = (n - lead) / 64 * 64;
+    memcpy(dst, src, (size_t)lead);
+    stream_lines(dst + lead, src + lead, whole);
+    memcpy(dst + lead + whole, src + lead + whole, (size_t)(n - lead - whole));
 }
 /* Ask for the cache lines of what is read next. */
 static inline void fetch_bytes(const char *src, ptrdiff_t n) {
@@ -32,6 +41,8 @@ static inline void stream_end(void) { _mm_sfence(); }
 
 #else
 
+#define STREAMS 0
+static inline void stream_lines(void *dst, const void *src, ptrdiff_t n) { memcpy(dst, src, (size_t)n); }
 static inline void stream_bytes(char *dst, const char *src, ptrdiff_t n) { memcpy(dst, src, (size_t)n); }
 static inline void fetch_bytes(const char *src, ptrdiff_t n) { (void)src, (void)n; }
 static inline void stream_end(void) {}

@@ -185,8 +185,8 @@ cdef enum:
     MOST_PARAMETERS = 5
 
 # source, destination, parameters (a row for each, in the order in which the operations use them, of one value or of as
-# many as repeat again and again), length
-ctypedef void (*Program)(Span, Span, Span, Py_ssize_t) noexcept nogil
+# many as repeat again and again), length, NULL or room to stream pieces from (parameters are one value then)
+ctypedef void (*Program)(Span, Span, Span, Py_ssize_t, char *) noexcept nogil
 
 # The kernels of one instruction-set level: conversions, which convert.pyx has, and arithmetic, which arithmetic.pyx
 # has.
