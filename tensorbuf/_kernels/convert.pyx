@@ -13,7 +13,8 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 from libc.string cimport memcpy, memset
 
 from tensorbuf._kernels.rules cimport (
-    always_fits, brain_value, converted, e4m3_value, e5m2_value, finite, half_value,
+    always_fits, brain_value, converted, e4m3_value, e5m2_value, finite, half_value, moderate,
+    most_moderate,
 )
 from tensorbuf._kernels.types cimport (
     BFLOAT16, BOOL, COMPLEX128, COMPLEX64, FINITE, FLOAT16, FLOAT32, FLOAT64, FLOAT8_E4M3FN, FLOAT8_E5M2, FORM_NATIVE,
@@ -38,6 +39,12 @@ cdef extern from "hot.h":
     enum:
         HOT
 
+ctypedef fused long_integer:
+    int32_t
+    uint32_t
+    int64_t
+    uint64_t
+
 cdef enum:
     STRETCH = 512
     HOT_BLOCK = 32          # values, of which a function of hot.h converts every one
@@ -59,7 +66,10 @@ cdef inline float small_value(small x) noexcept nogil:
 cdef inline target one(source x, target like, int mode) noexcept nogil:
     """A value of any type in any other; `mode` is a constant at every call, so only one branch is compiled."""
     if source is truth:
-        return converted(<uint8_t> (x.bits != 0), like, False)
+        if target in any_floating:      # without a comparison, which the compiler has no vectors for here
+            return converted(<uint8_t> ((<int32_t> x.bits + 255) >> 8), like, False)
+        else:
+            return converted(<uint8_t> (x.bits != 0), like, False)
     elif source in small:
         if mode == FINITE:
             return finite(small_value(x), like)
@@ -99,11 +109,80 @@ cdef inline Py_ssize_t hot(
         return 0
 
 
+cdef inline bint all_fit(const number *src, Py_ssize_t n, number least, number most, bint nan_fits) noexcept nogil:
+    """Whether every value lies inside; without a branch, and with infinities taken for values as any others."""
+    cdef Py_ssize_t i
+    cdef number low = src[0]
+    cdef number high = src[0]
+    # As wide as the values, so that vectors of both have as many lanes. With NaN the order of minima would count.
+    cdef int32_t misfits = 0
+    cdef int64_t long_misfits = 0
+    if number is float:
+        if nan_fits:
+            for i in range(n):
+                misfits |= (src[i] < least) | (src[i] > most)
+        else:
+            for i in range(n):
+                misfits |= 1 - ((src[i] >= least) & (src[i] <= most))
+        return misfits == 0
+    elif number is double:
+        if nan_fits:
+            for i in range(n):
+                long_misfits |= <int64_t> (src[i] < least) | <int64_t> (src[i] > most)
+        else:
+            for i in range(n):
+                long_misfits |= 1 - (<int64_t> (src[i] >= least) & <int64_t> (src[i] <= most))
+        return long_misfits == 0
+    else:
+        for i in range(n):
+            low = src[i] if src[i] < low else low
+            high = src[i] if src[i] > high else high
+        return low >= least and high <= most
+
+
+cdef inline bint all_moderate(const number *src, Py_ssize_t n, number most, bint negative) noexcept nogil:
+    """Whether all values are within `most` and, unless `negative`, not below zero."""
+    cdef Py_ssize_t i
+    cdef uint64_t bits = 0
+    # Of 64-bit integers the upper bits tell.
+    if number in floating:
+        return all_fit(src, n, -most if negative else <number> 0, most, False)
+    elif number in signed_integer:
+        for i in range(n):
+            bits |= <uint64_t> src[i] + <uint64_t> most
+        return bits < 2 * <uint64_t> most
+    else:
+        for i in range(n):
+            bits |= <uint64_t> src[i]
+        return bits < <uint64_t> most
+
+
+cdef inline void by_stretches(
+    const number *src, target *dst, Py_ssize_t n, target like, int mode, bint negative
+) noexcept nogil:
+    """Between integers and floating types: fast for stretches that are moderate, and not below zero unless `negative`."""
+    cdef Py_ssize_t i, start, stop, stretch
+    cdef number most = most_moderate(src[0], like)
+    for stretch in range((n + STRETCH - 1) // STRETCH):
+        start = stretch * STRETCH
+        stop = min(start + STRETCH, n)
+        if all_moderate(src + start, stop - start, most, negative):
+            for i in range(start, stop):
+                dst[i] = moderate(src[i], like)
+        else:
+            for i in range(start, stop):
+                dst[i] = one(src[i], like, mode)
+
+
 cdef void saturating(const source[::1] src, target[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
     cdef Py_ssize_t i
     cdef target like = dst[0]
     if source is target and source is not truth:
         memcpy(&dst[0], &src[0], n * sizeof(source))
+    elif (source is float or source is double) and target in long_integer:
+        by_stretches(&src[0], &dst[0], n, <target> nan, SATURATE, target is int32_t or target is int64_t)
+    elif (source is int64_t or source is uint64_t) and (target is float or target is double):
+        by_stretches(&src[0], &dst[0], n, like, SATURATE, True)
     else:
         if target in integer:
             like = <target> nan
@@ -178,8 +257,11 @@ cdef void wrapping(const source[::1] src, target[::1] dst, Py_ssize_t n, int64_t
     cdef target like = dst[0]
     if target in integer:
         like = <target> nan
-    for i in range(n):
-        dst[i] = one(src[i], like, WRAP)
+    if (source is float or source is double) and target in integer:
+        by_stretches(&src[0], &dst[0], n, like, WRAP, True)
+    else:
+        for i in range(n):
+            dst[i] = one(src[i], like, WRAP)
 
 
 cdef void finishing(const source[::1] src, target[::1] dst, Py_ssize_t n, int64_t nan) noexcept nogil:
@@ -213,35 +295,6 @@ cdef inline bint lies_outside(number x, number least, number most, bint nan_fits
         )
     else:
         return x < least or x > most
-
-
-cdef inline bint all_fit(const number *src, Py_ssize_t n, number least, number most, bint nan_fits) noexcept nogil:
-    """Whether every value lies inside; without a branch, and with infinities taken for values as any others."""
-    cdef Py_ssize_t i
-    cdef number low = src[0]
-    cdef number high = src[0]
-    # As wide as the values, so that vectors of both have as many lanes. With NaN the order of minima would count.
-    cdef int32_t misfits = 0
-    cdef int64_t long_misfits = 0
-    if number is float:
-        for i in range(n):
-            misfits |= (src[i] < least) | (src[i] > most)
-        if not nan_fits:
-            for i in range(n):
-                misfits |= src[i] != src[i]
-        return misfits == 0
-    elif number is double:
-        for i in range(n):
-            long_misfits |= <int64_t> (src[i] < least) | <int64_t> (src[i] > most)
-        if not nan_fits:
-            for i in range(n):
-                long_misfits |= <int64_t> (src[i] != src[i])
-        return long_misfits == 0
-    else:
-        for i in range(n):
-            low = src[i] if src[i] < low else low
-            high = src[i] if src[i] > high else high
-        return low >= least and high <= most
 
 
 cdef Py_ssize_t outside(const number[::1] src, Py_ssize_t n, const Bounds *bounds) noexcept nogil:

@@ -6,7 +6,7 @@ out-of-range cast, which C leaves undefined; all are branch-free where the compi
 them.
 """
 
-from libc.math cimport copysign, copysignf, fabs, fabsf, trunc, truncf
+from libc.math cimport copysign, copysignf, fabs, fabsf, floor, rint, rintf, trunc, truncf
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
@@ -49,6 +49,50 @@ cdef inline floating canonical(floating x) noexcept nogil:
     else:
         quiet = bits_double(0x7FF8000000000000u)
     return x if x == x else quiet
+
+
+# ---------------------------------------------------------------- 64-bit integers and doubles
+
+# Few processors have vectors for these. The halves of an integer are the last bits of doubles of fixed exponents.
+
+cdef inline double long_as_double(integer x) noexcept nogil:
+    """A 64-bit integer, rounded once: both halves are exact, and so is the difference; the sum is not."""
+    cdef uint64_t bits = <uint64_t> x
+    cdef uint64_t bias = 0x4530000000100000u        # 2**84 + 2**52
+    if integer is int64_t:
+        bits ^= 1ull << 63
+        bias = 0x4530000080100000u                  # and 2**63
+    return (bits_double((bits >> 32) | 0x4530000000000000u) - bits_double(bias)) + bits_double(
+        (bits & 0xFFFFFFFFu) | 0x4330000000000000u
+    )
+
+
+cdef inline uint64_t double_as_long(double x) noexcept nogil:
+    """A whole number of -2**63 to 2**64 - 1, modulo 2**64."""
+    cdef double high = floor(x * (1.0 / 4294967296.0))
+    cdef double low = x - high * 4294967296.0
+    return (double_bits(high + 6755399441055744.0) << 32) | (double_bits(low + 4503599627370496.0) & 0xFFFFFFFFu)
+
+
+cdef inline target moderate(number x, target like) noexcept nogil:
+    """`x` in the type of `like`, where one of the two is floating, for values within `most_moderate`: much faster."""
+    if number in integer and target in floating:
+        return <target> (bits_double(<uint64_t> x + 0x4338000000000000u) - 6755399441055744.0)
+    elif number in floating and (target is int64_t or target is uint64_t):
+        return <target> (double_bits(trunc(x) + 6755399441055744.0) - 0x4338000000000000u)
+    elif number in floating and target in integer:
+        return <target> <int32_t> x
+    else:
+        return like
+
+
+cdef inline number most_moderate(number x, target like) noexcept nogil:
+    """The limit on both sides, exact in either type: 2**51, and what fits an int32 for narrower integer types."""
+    return <number> 2147483520 if sizeof(target) < 8 and target in integer else <number> (1ll << 51)
+
+
+cdef inline double as_double(integer x) noexcept nogil:
+    return long_as_double(x) if integer is int64_t or integer is uint64_t else <double> x
 
 
 # ---------------------------------------------------------------- small floats to float: always exact
@@ -201,7 +245,7 @@ cdef inline target floating_clamped(floating x, target like) noexcept nogil:
     """`x` truncated, within the limits of an integer target; NaN becomes `like`."""
     cdef floating low, high, value
     cdef int32_t word
-    cdef int64_t long_word
+    cdef uint64_t long_word
     if target is int8_t or target is uint8_t or target is int16_t or target is uint16_t:
         # The limits and every `like` are exact in either floating type.
         low = <floating> least_value(like)
@@ -229,41 +273,42 @@ cdef inline target floating_clamped(floating x, target like) noexcept nogil:
     elif target is int64_t:
         value = x if x > -9223372036854775808.0 else <floating> -9223372036854775808.0
         value = value if value < <floating> 9223372036854775808.0 else <floating> 0.0
-        long_word = <int64_t> value
-        long_word = 9223372036854775807ll if x >= 9223372036854775808.0 else long_word
-        return long_word if x == x else like
+        long_word = double_as_long(trunc(value))
+        long_word = 9223372036854775807ull if x >= 9223372036854775808.0 else long_word
+        return <int64_t> long_word if x == x else like
     elif target is uint64_t:
         value = x if x > 0 else <floating> 0.0
         value = value if value < <floating> 18446744073709551616.0 else <floating> 0.0
-        long_word = <int64_t> (value - <floating> 9223372036854775808.0
-                               if value >= <floating> 9223372036854775808.0 else value)
-        like = like if x != x else (
-            18446744073709551615ull if x >= <floating> 18446744073709551616.0 else
-            <uint64_t> long_word ^ (0x8000000000000000ull if value >= <floating> 9223372036854775808.0 else 0ull)
-        )
-        return like
+        long_word = double_as_long(trunc(value))
+        long_word = 18446744073709551615ull if x >= <floating> 18446744073709551616.0 else long_word
+        return long_word if x == x else like
     else:
         return like
 
 
 # ---------------------------------------------------------------- to an integer type, out of range: modulo 2**bits
 
-cdef inline uint64_t modulo(double x) noexcept nogil:
-    """A finite `x` of 2**63 and more in magnitude, which is an integer, modulo 2**64; infinities give 0."""
-    cdef uint64_t bits = double_bits(x)
-    cdef int shift = <int> ((bits >> 52) & 0x7FFu) - 1075
-    cdef uint64_t low = ((bits & 0xFFFFFFFFFFFFFull) | 0x10000000000000ull) << shift if shift < 64 else 0
-    return 0 - low if bits >> 63 else low
-
-
 cdef inline target floating_wrapped(floating x, target like) noexcept nogil:
-    """`x` truncated exactly, then modulo 2**bits of an integer target; NaN becomes `like`, infinities 0."""
-    if target in integer:
-        if x != x:
-            return like
-        if -9223372036854775808.0 <= x < 9223372036854775808.0:
-            return <target> <uint64_t> <int64_t> x
-        return <target> modulo(x)
+    """`x` truncated exactly, then modulo 2**bits of an integer target; NaN becomes `like`, infinities 0.
+
+    What is left of a whole number, less the nearest multiple of 2**32 or 2**64, is exact: all of them are multiples of
+    the last bit of `x`, and it is no larger than half of that power.
+    """
+    cdef floating value
+    cdef double wide
+    if target is int64_t or target is uint64_t:
+        wide = trunc(x) if x - x == 0 else 0.0
+        wide -= rint(wide * (1.0 / 18446744073709551616.0)) * 18446744073709551616.0
+        return like if x != x else <target> double_as_long(wide)
+    elif target in integer:
+        if floating is float:
+            value = truncf(x) if x - x == 0 else <floating> 0.0
+            value -= rintf(value * <floating> (1.0 / 4294967296.0)) * <floating> 4294967296.0
+        else:
+            value = trunc(x) if x - x == 0 else 0.0
+            value -= rint(value * (1.0 / 4294967296.0)) * 4294967296.0
+        value = value if value < <floating> 2147483648.0 else <floating> -2147483648.0
+        return like if x != x else <target> <int32_t> value
     else:
         return like
 
@@ -271,17 +316,19 @@ cdef inline target floating_wrapped(floating x, target like) noexcept nogil:
 # ---------------------------------------------------------------- to a small float from an integer
 
 cdef inline double with_sticky_tail(integer x) noexcept nogil:
-    """`x` as a double that rounds to bfloat16 as `x` itself would.
+    """`x` as a double that rounds to float32 or bfloat16 as `x` itself would.
 
-    From 2**53 on the last eleven bits lie far below bfloat16's rounding bit: that any of them is set is all that
+    From 2**53 on the last twelve bits lie far below their rounding bits: that any of them is set is all that
     counts, and with one bit for them the double is exact.
     """
-    cdef integer tail
+    cdef integer tail, kept
     if integer is int64_t or integer is uint64_t:
-        tail = x & 0x7FF
-        if x >= <integer> 9007199254740992ll or (integer is int64_t and x <= <integer> -9007199254740992ll):
-            x = (x - tail) | (0x400 if tail != 0 else 0)
-    return <double> x
+        tail = x & 0xFFF
+        kept = (x - tail) | (((tail + 0xFFF) & 0x1000) >> 1)     # without a comparison, which vectors need a type for
+        x = kept if x >= <integer> 9007199254740992ll else x
+        if integer is int64_t:
+            x = kept if x <= <integer> -9007199254740992ll else x
+    return as_double(x)
 
 
 cdef inline float small_integer(integer x) noexcept nogil:
@@ -290,7 +337,7 @@ cdef inline float small_integer(integer x) noexcept nogil:
         x = x if x > -131072 else <integer> -131072
     if integer is int32_t or integer is uint32_t or integer is int64_t or integer is uint64_t:
         x = x if x < 131072 else <integer> 131072
-    return <float> x
+    return <float> <int32_t> x
 
 
 # ---------------------------------------------------------------- one number, decoded, to any type
@@ -329,13 +376,15 @@ cdef inline target converted(number x, target like, bint wrap) noexcept nogil:
     elif target is float:
         if number in floating:
             return canonical(<float> x)
+        elif number is int64_t or number is uint64_t:
+            return <float> with_sticky_tail(x)
         else:
             return <float> x
     elif target is double:
         if number in floating:
             return canonical(<double> x)
         else:
-            return <double> x
+            return as_double(x)
     elif number in floating:
         return floating_wrapped(x, like) if wrap else floating_clamped(x, like)
     else:
