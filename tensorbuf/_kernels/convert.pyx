@@ -14,7 +14,6 @@ from libc.string cimport memcpy, memset
 
 from tensorbuf._kernels.rules cimport (
     always_fits, brain_value, converted, e4m3_value, e5m2_value, finite, half_value, moderate,
-    most_moderate,
 )
 from tensorbuf._kernels.types cimport (
     BFLOAT16, BOOL, COMPLEX128, COMPLEX64, FINITE, FLOAT16, FLOAT32, FLOAT64, FLOAT8_E4M3FN, FLOAT8_E5M2, FORM_NATIVE,
@@ -40,8 +39,6 @@ cdef extern from "hot.h":
         HOT
 
 ctypedef fused long_integer:
-    int32_t
-    uint32_t
     int64_t
     uint64_t
 
@@ -63,10 +60,26 @@ cdef inline float small_value(small x) noexcept nogil:
         return e5m2_value(x)
 
 
+cdef inline int32_t one_bits(small like) noexcept nogil:
+    """The pattern of 1."""
+    if small is half:
+        return 0x3C00
+    elif small is brain:
+        return 0x3F80
+    elif small is e4m3:
+        return 0x38
+    else:
+        return 0x3C
+
+
 cdef inline target one(source x, target like, int mode) noexcept nogil:
     """A value of any type in any other; `mode` is a constant at every call, so only one branch is compiled."""
     if source is truth:
-        if target in any_floating:      # without a comparison, which the compiler has no vectors for here
+        # 0 or 1 without a comparison, which the compiler has no vectors for where it goes on to floating types.
+        if target in small:
+            like.bits = ((<int32_t> x.bits + 255) >> 8) * one_bits(like)
+            return like
+        elif target in any_floating:
             return converted(<uint8_t> ((<int32_t> x.bits + 255) >> 8), like, False)
         else:
             return converted(<uint8_t> (x.bits != 0), like, False)
@@ -140,33 +153,32 @@ cdef inline bint all_fit(const number *src, Py_ssize_t n, number least, number m
         return low >= least and high <= most
 
 
-cdef inline bint all_moderate(const number *src, Py_ssize_t n, number most, bint negative) noexcept nogil:
-    """Whether all values are within `most` and, unless `negative`, not below zero."""
+cdef inline bint all_moderate(const number *src, Py_ssize_t n, bint negative) noexcept nogil:
+    """Whether all values are up to 2**51 in magnitude and, unless `negative`, not below zero."""
     cdef Py_ssize_t i
     cdef uint64_t bits = 0
     # Of 64-bit integers the upper bits tell.
     if number in floating:
-        return all_fit(src, n, -most if negative else <number> 0, most, False)
+        return all_fit(src, n, <number> -(1ll << 51) if negative else <number> 0, <number> (1ll << 51), False)
     elif number in signed_integer:
         for i in range(n):
-            bits |= <uint64_t> src[i] + <uint64_t> most
-        return bits < 2 * <uint64_t> most
+            bits |= <uint64_t> src[i] + (1ull << 51)
+        return bits < 1ull << 52
     else:
         for i in range(n):
             bits |= <uint64_t> src[i]
-        return bits < <uint64_t> most
+        return bits < 1ull << 51
 
 
 cdef inline void by_stretches(
     const number *src, target *dst, Py_ssize_t n, target like, int mode, bint negative
 ) noexcept nogil:
-    """Between integers and floating types: fast for stretches that are moderate, and not below zero unless `negative`."""
+    """Between 64-bit integers and floating types: fast for stretches that are moderate, and `negative` or not."""
     cdef Py_ssize_t i, start, stop, stretch
-    cdef number most = most_moderate(src[0], like)
     for stretch in range((n + STRETCH - 1) // STRETCH):
         start = stretch * STRETCH
         stop = min(start + STRETCH, n)
-        if all_moderate(src + start, stop - start, most, negative):
+        if all_moderate(src + start, stop - start, negative):
             for i in range(start, stop):
                 dst[i] = moderate(src[i], like)
         else:
@@ -179,9 +191,9 @@ cdef void saturating(const source[::1] src, target[::1] dst, Py_ssize_t n, int64
     cdef target like = dst[0]
     if source is target and source is not truth:
         memcpy(&dst[0], &src[0], n * sizeof(source))
-    elif (source is float or source is double) and target in long_integer:
-        by_stretches(&src[0], &dst[0], n, <target> nan, SATURATE, target is int32_t or target is int64_t)
-    elif (source is int64_t or source is uint64_t) and (target is float or target is double):
+    elif source in floating and target in long_integer:
+        by_stretches(&src[0], &dst[0], n, <target> nan, SATURATE, target is int64_t)
+    elif source in long_integer and target in floating:
         by_stretches(&src[0], &dst[0], n, like, SATURATE, True)
     else:
         if target in integer:
@@ -257,7 +269,7 @@ cdef void wrapping(const source[::1] src, target[::1] dst, Py_ssize_t n, int64_t
     cdef target like = dst[0]
     if target in integer:
         like = <target> nan
-    if (source is float or source is double) and target in integer:
+    if source in floating and target in long_integer:
         by_stretches(&src[0], &dst[0], n, like, WRAP, True)
     else:
         for i in range(n):
@@ -350,6 +362,10 @@ cdef int mode
 
 cdef void enter_pair(int row, int column, source *from_type, target *to_type) noexcept:
     """The pair's kernel in each mode. The pointers are never followed: their types choose the specialisation."""
+    # Both ways between these float32 stands in between, exactly: it has all values of the small types, and an integer
+    # that it has to round lies beyond them. Some forty kernels would be a tenth of the module.
+    if (source in small and target in long_integer) or (source in long_integer and target in small and target is not brain):
+        return
     kernels.convert[SATURATE][row][column] = <Convert> saturating[source, target]
     kernels.convert[WRAP][row][column] = <Convert> saturating[source, target]
     kernels.convert[FINITE][row][column] = <Convert> saturating[source, target]
@@ -357,8 +373,10 @@ cdef void enter_pair(int row, int column, source *from_type, target *to_type) no
     if source in integer and target in integer:
         if not always_fits(<source> 0, <target> 0):
             kernels.convert[WRAP][row][column] = <Convert> wrapping[source, target]
-    elif source is not truth and target in integer:
+    elif source in floating and target in integer:
         kernels.convert[WRAP][row][column] = <Convert> wrapping[source, target]
+    elif source in small and target in integer:
+        kernels.convert[WRAP][row][column] = NULL       # by float32, too
     elif source in integer and (target is brain or target is float or target is double):
         pass
     elif source is not truth and source is not e4m3 and target in any_floating:

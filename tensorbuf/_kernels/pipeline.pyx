@@ -112,7 +112,7 @@ def convert(
     plan.staged = staged
     if source_code == target_code and source_code != BOOL and mode != FINITE:
         pass    # no steps: the bits are moved
-    elif rounding == TRUNCATE:
+    elif rounding == TRUNCATE and kernels.convert[mode][source_code][target_code] != NULL:
         add_convert(plan, kernels.convert[mode][source_code][target_code], nan, target_code)
         if kernels.convert[mode][source_code][target_code] == kernels.convert[SATURATE][source_code][target_code]:
             plan.steps[0].streamed = kernels.streamed[source_code][target_code]
@@ -121,7 +121,8 @@ def convert(
     else:
         if source_code != middle:
             add_convert(plan, kernels.convert[SATURATE][source_code][middle], 0, middle)
-        add_convert(plan, arithmetics.round[rounding][wide], 0, middle)
+        if rounding != TRUNCATE:
+            add_convert(plan, arithmetics.round[rounding][wide], 0, middle)
         add_convert(plan, kernels.convert[mode][middle][target_code], nan, target_code)
     prepared._carry_out(source)
     return prepared
@@ -348,7 +349,7 @@ cdef object _quick(x, dtype, out):
     step.convert = kernels.convert[SATURATE][code][_codes[wanted.type_num]]
     step.nan = 0
     size = cnp.PyArray_SIZE(source)
-    if size >= STREAMED // <Py_ssize_t> wanted.itemsize:
+    if step.convert == NULL or size >= STREAMED // <Py_ssize_t> wanted.itemsize:
         return None     # the pipeline has another way for them
     if out is None:
         target = aligned(cnp.PyArray_NDIM(source), cnp.PyArray_DIMS(source), wanted, False)

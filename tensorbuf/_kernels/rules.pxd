@@ -75,20 +75,13 @@ cdef inline uint64_t double_as_long(double x) noexcept nogil:
 
 
 cdef inline target moderate(number x, target like) noexcept nogil:
-    """`x` in the type of `like`, where one of the two is floating, for values within `most_moderate`: much faster."""
+    """Between a 64-bit integer and a floating type, for values up to 2**51 in magnitude: the last bits of a double."""
     if number in integer and target in floating:
         return <target> (bits_double(<uint64_t> x + 0x4338000000000000u) - 6755399441055744.0)
     elif number in floating and (target is int64_t or target is uint64_t):
         return <target> (double_bits(trunc(x) + 6755399441055744.0) - 0x4338000000000000u)
-    elif number in floating and target in integer:
-        return <target> <int32_t> x
     else:
         return like
-
-
-cdef inline number most_moderate(number x, target like) noexcept nogil:
-    """The limit on both sides, exact in either type: 2**51, and what fits an int32 for narrower integer types."""
-    return <number> 2147483520 if sizeof(target) < 8 and target in integer else <number> (1ll << 51)
 
 
 cdef inline double as_double(integer x) noexcept nogil:

@@ -191,7 +191,8 @@ ctypedef void (*Program)(Span, Span, Span, Py_ssize_t, char *) noexcept nogil
 # The kernels of one instruction-set level: conversions, which convert.pyx has, and arithmetic, which arithmetic.pyx
 # has.
 cdef struct Kernels:
-    Convert convert[MODES][17][REAL_TYPES]      # [mode][source][target]; the complex sources have BOOL only
+    # [mode][source][target]; the complex sources have BOOL only. NULL where float32 stands in between.
+    Convert convert[MODES][17][REAL_TYPES]
     Scan scan[REAL_TYPES]
     # The saturating ones, NULL where there is none: past the caches, and from sources that may begin at any address, where
     # NaN becomes 0.
