@@ -10,6 +10,7 @@
 #   make bench           this machine's table against the peers
 #   make curves          the time an element by size, measured and drawn into docs/pictures
 #   make proof           the long proofs
+#   make vectors         whether GCC makes vectors of the kernels' loops, by its own report
 #   make test-checks     the suite with Cython's checks compiled in
 #   make sanitize        the suite under AddressSanitizer and UBSan, and two planted faults that they must find
 #   make dist            sdist, a wheel built from it, and the suite against that wheel
@@ -37,8 +38,8 @@ export PYTHONSAFEPATH := 1
 # The build calls meson, ninja and cython by name.
 export PATH := $(venv)/bin:$(PATH)
 
-.PHONY: demo test test-suite test-levels test-interop interop-suite proof test-checks sanitize sanitize-suite sanitize-planted \
-  dist dev lint style types docs bench bench-table curves bench-curves install
+.PHONY: demo test test-suite test-levels test-interop interop-suite proof vectors test-checks sanitize sanitize-suite \
+  sanitize-planted dist dev lint style types docs bench bench-table curves bench-curves install
 .DELETE_ON_ERROR:
 
 demo: install
@@ -79,6 +80,9 @@ interop-suite: install $(venv)/tools-interop
 	  else echo "$$group cannot be installed here: tests/interop/test_$$group.py is left out"; fi; done
 
 # Errors inside noexcept functions are only printed; pytest turns that into failures, as it does with every warning.
+vectors: install
+	$(python) tests/vectors.py $(venv)/build
+
 test-checks:
 	$(MAKE) test VENV=$(VENV)-checks SETUP_ARGS=-Dkernel_checks=true MARKS="not proof and not release"
 
