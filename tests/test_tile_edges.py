@@ -50,7 +50,7 @@ HOT_PAIRS = (
 
 # About the limits of bytes, beyond those of every integer type, and what is no number.
 SPECIAL = np.array(
-    [np.nan, -np.nan, np.inf, -np.inf, -0.0, 0.9, -0.9, 126.9, 127, 128, -128.9, -129, 254.9, 255, 256, 1e30, -1e30, 2**31]
+    [np.nan, -np.nan, np.inf, -np.inf, -0.0, 0.9, -0.9, 127, 128, -128.9, -129, 254.9, 255, 256, 1e30, -1e30, 2**31]
 )
 
 

@@ -1,7 +1,7 @@
 """Whether GCC makes vectors of the kernels' loops, by its own report. `make vectors` runs it on the folder of a build.
 
-The innermost loops of the functions named here, whose variable is `i`, must be vectors in every specialisation: one that
-is not is several times slower, and gives the same results, so that no other test would see it.
+The innermost loops of the functions named here, whose variable is `i`, must be vectors in every specialisation: one
+that is not is several times slower, and gives the same results, so that no other test would see it.
 """
 
 from __future__ import annotations

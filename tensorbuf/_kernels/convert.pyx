@@ -362,9 +362,11 @@ cdef int mode
 
 cdef void enter_pair(int row, int column, source *from_type, target *to_type) noexcept:
     """The pair's kernel in each mode. The pointers are never followed: their types choose the specialisation."""
-    # Both ways between these float32 stands in between, exactly: it has all values of the small types, and an integer
+    # Both ways float32 stands between these, exactly: it has all values of the small types, and an integer
     # that it has to round lies beyond them. Some forty kernels would be a tenth of the module.
-    if (source in small and target in long_integer) or (source in long_integer and target in small and target is not brain):
+    if source in small and target in long_integer:
+        return
+    if source in long_integer and target in small and target is not brain:
         return
     kernels.convert[SATURATE][row][column] = <Convert> saturating[source, target]
     kernels.convert[WRAP][row][column] = <Convert> saturating[source, target]

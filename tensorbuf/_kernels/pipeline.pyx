@@ -26,7 +26,7 @@ from tensorbuf._kernels.steps cimport run_aligned
 from tensorbuf._kernels.tiles cimport environment, environment_enter, environment_leave, run
 from tensorbuf._kernels.tiling cimport STREAMED, choose_tile
 from tensorbuf._kernels.types cimport (
-    AFFINE, BOOL, FINITE, FLOAT32, FLOAT64, FROM_UINT8, INT8, INT32, NORMALIZE_BY_RECIPROCALS, PROGRAMS, QUANTIZE,
+    AFFINE, BOOL, FINITE, FLOAT32, FLOAT64, FROM_UINT8, INT8, NORMALIZE_BY_RECIPROCALS, PROGRAMS, QUANTIZE,
     QUANTIZE_BY_RECIPROCALS, SATURATE, TO_INT8, TO_UINT8, TRUNCATE, UINT8, Arithmetics, Bounds, Kernels,
 )
 

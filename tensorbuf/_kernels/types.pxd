@@ -194,8 +194,8 @@ cdef struct Kernels:
     # [mode][source][target]; the complex sources have BOOL only. NULL where float32 stands in between.
     Convert convert[MODES][17][REAL_TYPES]
     Scan scan[REAL_TYPES]
-    # The saturating ones, NULL where there is none: past the caches, and from sources that may begin at any address, where
-    # NaN becomes 0.
+    # The saturating ones, NULL where there is none: past the caches; and from sources that may begin at any address,
+    # where NaN becomes 0.
     Convert streamed[17][REAL_TYPES]
     Convert loose[FORMS][17][REAL_TYPES]
 
