@@ -12,7 +12,7 @@ COMMAND = (sys.executable, "-m", "tensorbuf")
 def run(*arguments: object, data: bytes | None = None, **how: Any) -> subprocess.CompletedProcess[bytes]:
     """Run ``python -m tensorbuf`` to its end, with `data` through a pipe as its standard input."""
     words = [*COMMAND, *map(str, arguments)]
-    return subprocess.run(words, input=data, capture_output=True, timeout=60, check=False, **how)
+    return subprocess.run(words, input=data, capture_output=True, timeout=300, check=False, **how)
 
 
 def succeed(*arguments: object, data: bytes | None = None, **how: Any) -> bytes:

@@ -35,7 +35,7 @@ if os.name == "posix":
                 env=environment,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                timeout=60,
+                timeout=300,
                 check=False,
             )
             assert (command, done.stdout.decode()) == (command, printed)

@@ -40,7 +40,7 @@ def test_help_into_a_closed_pipe():
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "wb") as pipe:
-        done = subprocess.run([*COMMAND, "--help"], stdout=pipe, stderr=subprocess.PIPE, timeout=60, check=False)
+        done = subprocess.run([*COMMAND, "--help"], stdout=pipe, stderr=subprocess.PIPE, timeout=300, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
@@ -54,7 +54,7 @@ if os.name == "posix":
     def test_the_pipeline_of_a_shell(tmp_path):
         script = '"$0" -m tensorbuf convert /dev/zero - --from uint8 --shape 10 --to uint8 | head -c 10'
         done = subprocess.run(
-            ["bash", "-c", f"set -o pipefail; {script}", sys.executable], capture_output=True, timeout=60, check=False
+            ["bash", "-c", f"set -o pipefail; {script}", sys.executable], capture_output=True, timeout=300, check=False
         )
         assert (done.returncode, done.stdout, done.stderr) == (0, bytes(10), b"")
 
@@ -62,7 +62,7 @@ if os.name == "posix":
         for redirection, named in [("<&-", "standard input"), (">&-", "standard output")]:
             script = f'"$0" -m tensorbuf convert - - {" ".join(FRAME)} {redirection}'
             done = subprocess.run(
-                ["bash", "-c", script, sys.executable], input=bytes(1000), capture_output=True, timeout=60, check=False
+                ["bash", "-c", script, sys.executable], input=bytes(1000), capture_output=True, timeout=300, check=False
             )
             assert done.returncode == 1
             assert done.stderr.decode().startswith(f"tensorbuf: {named}: ")
@@ -139,7 +139,7 @@ if sys.platform == "linux":
         with open("/dev/full", "wb") as full:
             words = [*COMMAND, "convert", "-", "-", *FRAME]
             done = subprocess.run(
-                words, input=bytes(1000), stdout=full, stderr=subprocess.PIPE, timeout=60, check=False
+                words, input=bytes(1000), stdout=full, stderr=subprocess.PIPE, timeout=300, check=False
             )
         assert done.returncode == 1
         assert done.stderr == b"tensorbuf: standard output: No space left on device\n"
@@ -149,7 +149,7 @@ if sys.platform == "linux":
         np.save(tmp_path / "a.npy", np.zeros(3))
         with open("/dev/full", "wb") as full:
             done = subprocess.run(
-                [*COMMAND, *words], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False, cwd=tmp_path
+                [*COMMAND, *words], stdout=full, stderr=subprocess.PIPE, timeout=300, check=False, cwd=tmp_path
             )
         assert (done.returncode, done.stderr) == (1, b"tensorbuf: standard output: No space left on device\n")
 
@@ -162,7 +162,7 @@ if sys.platform == "linux":
     def test_a_file_that_may_not_grow(tmp_path, name, nbytes):
         script = f'ulimit -f 1; "$0" -m tensorbuf convert - {tmp_path}/{name} {" ".join(FRAME)}'
         done = subprocess.run(
-            ["bash", "-c", script, sys.executable], input=bytes(nbytes), capture_output=True, timeout=60, check=False
+            ["bash", "-c", script, sys.executable], input=bytes(nbytes), capture_output=True, timeout=300, check=False
         )
         assert done.returncode == 1
         assert done.stderr == f"tensorbuf: {tmp_path}/{name}: File too large\n".encode()

@@ -149,7 +149,7 @@ def test_without_pillow_the_extra_is_named(tmp_path):
     encode(tmp_path / "a.png", SAMPLES["colour"])
     script = "import sys; sys.modules['PIL'] = None; from tensorbuf.cli import main; main()"
     words = [sys.executable, "-c", script, "convert", str(tmp_path / "a.png"), "-", "--to", "uint8"]
-    done = subprocess.run(words, capture_output=True, timeout=60, check=False)
+    done = subprocess.run(words, capture_output=True, timeout=300, check=False)
     assert done.returncode == 1
     assert b"tensorbuf[images]" in done.stderr
     assert done.stderr.count(b"\n") == 1

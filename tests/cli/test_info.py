@@ -69,7 +69,7 @@ def test_raw_frames(here, tmp_path, count, shape):
 
 def test_a_cut_off_frame():
     words = [*COMMAND, "info", "-", "--from", "uint8", "--shape", "4", "--json"]
-    done = subprocess.run(words, input=bytes(11), capture_output=True, timeout=60, check=False)
+    done = subprocess.run(words, input=bytes(11), capture_output=True, timeout=300, check=False)
     assert done.returncode == 1
     assert json.loads(done.stdout)["shape"] == [2, 4]
     assert b"2 whole frames" in done.stderr

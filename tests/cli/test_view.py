@@ -59,7 +59,7 @@ def test_raw_frames():
 
 def test_a_cut_off_frame():
     words = [*COMMAND, "view", "-", "--from", "int8", "--shape", "2", "--slice", "1:"]
-    done = subprocess.run(words, input=bytes(range(7)), capture_output=True, timeout=60, check=False)
+    done = subprocess.run(words, input=bytes(range(7)), capture_output=True, timeout=300, check=False)
     assert done.returncode == 1
     assert done.stdout == b"[[2 3]\n [4 5]]\n"
     assert b"3 whole frames of 2 bytes, 1 bytes left over" in done.stderr
