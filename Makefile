@@ -79,10 +79,10 @@ interop-suite: install $(venv)/tools-interop
 	  if $(pip) --group $$group; then $(pytest) tests/interop/test_$$group.py || exit 1; \
 	  else echo "$$group cannot be installed here: tests/interop/test_$$group.py is left out"; fi; done
 
-# Errors inside noexcept functions are only printed; pytest turns that into failures, as it does with every warning.
 vectors: install
 	$(python) tests/vectors.py $(venv)/build
 
+# Errors inside noexcept functions are only printed; pytest turns that into failures, as it does with every warning.
 test-checks:
 	$(MAKE) test VENV=$(VENV)-checks SETUP_ARGS=-Dkernel_checks=true MARKS="not proof and not release"
 

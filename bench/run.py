@@ -42,6 +42,10 @@ def main() -> int:
     options = parser.parse_args()
 
     machine.check_build()
+    unknown = set(options.rows or ()) - {job.row for job in jobs.JOBS} - {"18"}
+    if unknown:
+        rows = ", ".join(dict.fromkeys(job.row for job in jobs.JOBS))
+        parser.error(f"there is no row {', '.join(sorted(unknown))}; take some of {rows}")
     wanted = [job for job in jobs.JOBS if not options.rows or job.row in options.rows]
     built = package() if not options.rows or "18" in options.rows else ()
     results: list[table.Result] = []

@@ -26,6 +26,16 @@ def test_this_process_has_the_level_that_was_asked_for():
     assert _kernels.level() == (os.environ.get("TENSORBUF_LEVEL") or _kernels.levels()[-1])
 
 
+def test_this_process_has_the_modules_of_that_level():
+    """The level is a name; what computes are the modules that are loaded."""
+    build = "baseline" if _kernels.level() == "baseline" else "v3"
+    loaded = {name.rpartition(".")[2] for name in sys.modules if name.startswith("tensorbuf._kernels.")}
+    assert {name for name in loaded if name.startswith(("convert", "arithmetic"))} == {
+        f"convert_{build}",
+        f"arithmetic_{build}",
+    }
+
+
 def test_the_baseline_is_always_there():
     assert _kernels.levels()[0] == "baseline"
 
