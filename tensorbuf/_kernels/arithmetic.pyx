@@ -34,7 +34,7 @@ cdef extern from "stream.h":
 
 cdef enum:
     AHEAD = 4096            # bytes by which memory is asked for before it is read
-    STREAM = 256            # bytes that are streamed at once: whole cache lines
+    PIECE = 256             # bytes that are streamed at once: whole cache lines
 
 ctypedef fused byte:
     uint8_t
@@ -150,7 +150,7 @@ cdef inline void run(
     """
     cdef floating *into
     cdef Py_ssize_t period = parameters.shape[1]
-    cdef Py_ssize_t count = n if room == NULL else STREAM // sizeof(floating)
+    cdef Py_ssize_t count = n if room == NULL else PIECE // sizeof(floating)
     cdef Py_ssize_t i, stretch, start = 0
     cdef floating a, b, c, d, e
     if period == 1:

@@ -16,17 +16,15 @@ from tensorbuf._kernels.rules cimport (
     always_fits, brain_value, converted, e4m3_value, e5m2_value, finite, half_value, moderate,
 )
 from tensorbuf._kernels.types cimport (
-    BFLOAT16, BOOL, COMPLEX128, COMPLEX64, FINITE, FLOAT16, FLOAT32, FLOAT64, FLOAT8_E4M3FN, FLOAT8_E5M2, FORM_NATIVE,
-    FORM_SECOND, FORM_SWAPPED, INT16, INT32, INT64, INT8, MODES, SATURATE, UINT16, UINT32, UINT64, UINT8, WRAP, Bounds,
-    Convert, Kernels, Scan, any_floating, brain, double_pair, e4m3, e5m2, float_pair, floating, half, integer, number,
-    signed_integer, small, source, target, truth,
+    BFLOAT16, BOOL, COMPLEX64, COMPLEX128, FINITE, FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT16, FLOAT32, FLOAT64, FORM_NATIVE,
+    FORM_SECOND, FORM_SWAPPED, INT8, INT16, INT32, INT64, MODES, SATURATE, UINT8, UINT16, UINT32, UINT64, WRAP, Bounds,
+    Convert, Kernels, Scan, any_floating, brain, double_pair, e4m3, e5m2, float_pair, floating, half, integer,
+    long_integer, number, signed_integer, small, source, target, truth,
 )
 
 cdef extern from "hot.h":
-    Py_ssize_t hot_float_uint8(const float *src, uint8_t *dst, Py_ssize_t n, int form) noexcept nogil
-    Py_ssize_t hot_float_int8(const float *src, int8_t *dst, Py_ssize_t n, int form) noexcept nogil
-    Py_ssize_t hot_int32_uint8(const int32_t *src, uint8_t *dst, Py_ssize_t n, int form) noexcept nogil
-    Py_ssize_t hot_int32_int8(const int32_t *src, int8_t *dst, Py_ssize_t n, int form) noexcept nogil
+    Py_ssize_t hot_float_bytes(const float *src, void *dst, Py_ssize_t n, int form, bint is_signed) noexcept nogil
+    Py_ssize_t hot_int32_bytes(const int32_t *src, void *dst, Py_ssize_t n, int form, bint is_signed) noexcept nogil
     Py_ssize_t hot_int32_float(const int32_t *src, float *dst, Py_ssize_t n, int form) noexcept nogil
     Py_ssize_t hot_int64_int32(const int64_t *src, int32_t *dst, Py_ssize_t n, int form) noexcept nogil
     Py_ssize_t hot_float_half(const float *src, uint16_t *dst, Py_ssize_t n, int form) noexcept nogil
@@ -37,10 +35,6 @@ cdef extern from "hot.h":
     Py_ssize_t hot_double_float_streamed(const double *src, float *dst, Py_ssize_t n) noexcept nogil
     enum:
         HOT
-
-ctypedef fused long_integer:
-    int64_t
-    uint64_t
 
 cdef enum:
     STRETCH = 512
@@ -106,18 +100,14 @@ cdef inline Py_ssize_t hot(
         return hot_float_brain(src, <uint16_t *> dst, n, form)
     elif source is half and target is float:
         return hot_half_float(<const uint16_t *> src, dst, n, form)
-    elif source is int32_t and target is uint8_t:
-        return hot_int32_uint8(src, dst, n, form)
-    elif source is int32_t and target is int8_t:
-        return hot_int32_int8(src, dst, n, form)
+    elif source is int32_t and (target is int8_t or target is uint8_t):
+        return hot_int32_bytes(src, dst, n, form, target is int8_t)
     elif source is int32_t and target is float:
         return hot_int32_float(src, dst, n, form)
     elif source is int64_t and target is int32_t:
         return hot_int64_int32(src, dst, n, form)
-    elif source is float and target is uint8_t:
-        return hot_float_uint8(src, dst, n, form) if nan == 0 else 0
-    elif source is float and target is int8_t:
-        return hot_float_int8(src, dst, n, form) if nan == 0 else 0
+    elif source is float and (target is int8_t or target is uint8_t):
+        return hot_float_bytes(src, dst, n, form, target is int8_t) if nan == 0 else 0
     else:
         return 0
 

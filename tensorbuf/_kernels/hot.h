@@ -11,9 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "clamped.h"
 #include "loose.h"
 
-#if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
+#if defined(TB_AVX2) && defined(__FMA__) && defined(__F16C__)
 
 #define HOT 1
 #include <immintrin.h>
@@ -54,32 +55,15 @@ static inline __m256i hot_pack(const __m256i x[4], int is_signed) {
     return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
 
-/* The packs clamp on the lower side, also the least int32 that the conversion gives for what is out of its range; that stands for NaN, too.
-   min gives its second operand where one is NaN. */
-static inline __m256i hot_uint8(__m256 x) { return _mm256_cvttps_epi32(_mm256_min_ps(_mm256_set1_ps(255.0f), x)); }
-static inline __m256i hot_int8(__m256 x) {
-    x = _mm256_and_ps(x, _mm256_cmp_ps(x, x, _CMP_ORD_Q));
-    return _mm256_cvttps_epi32(_mm256_min_ps(_mm256_set1_ps(127.0f), x));
-}
-static inline ptrdiff_t hot_float_uint8(const float *src, uint8_t *dst, ptrdiff_t n, int form) {
+static inline ptrdiff_t hot_float_bytes(const float *src, void *dst, ptrdiff_t n, int form, int is_signed) {
     ptrdiff_t i, ahead = hot_ahead(4 * n);
     int k;
     for (i = 0; i + 32 <= n; i += 32) {
         __m256i x[4];
         hot_fetch_words(src, i, form, ahead);
-        for (k = 0; k < 4; k++) x[k] = hot_uint8(hot_floats(src, i + 8 * k, form));
-        _mm256_storeu_si256((__m256i *)(dst + i), hot_pack(x, 0));
-    }
-    return i;
-}
-static inline ptrdiff_t hot_float_int8(const float *src, int8_t *dst, ptrdiff_t n, int form) {
-    ptrdiff_t i, ahead = hot_ahead(4 * n);
-    int k;
-    for (i = 0; i + 32 <= n; i += 32) {
-        __m256i x[4];
-        hot_fetch_words(src, i, form, ahead);
-        for (k = 0; k < 4; k++) x[k] = hot_int8(hot_floats(src, i + 8 * k, form));
-        _mm256_storeu_si256((__m256i *)(dst + i), hot_pack(x, 1));
+        for (k = 0; k < 4; k++)
+            x[k] = is_signed ? clamped_int8(hot_floats(src, i + 8 * k, form)) : clamped_uint8(hot_floats(src, i + 8 * k, form));
+        _mm256_storeu_si256((__m256i *)((char *)dst + i), hot_pack(x, is_signed));
     }
     return i;
 }
@@ -157,25 +141,14 @@ static inline ptrdiff_t hot_quantize(const float *src, char *dst, ptrdiff_t n, f
 }
 
 /* The packs saturate int32 to int16 and that to bytes, which is the clamp. */
-static inline ptrdiff_t hot_int32_uint8(const int32_t *src, uint8_t *dst, ptrdiff_t n, int form) {
+static inline ptrdiff_t hot_int32_bytes(const int32_t *src, void *dst, ptrdiff_t n, int form, int is_signed) {
     ptrdiff_t i, ahead = hot_ahead(4 * n);
     int k;
     for (i = 0; i + 32 <= n; i += 32) {
         __m256i x[4];
         hot_fetch_words(src, i, form, ahead);
         for (k = 0; k < 4; k++) x[k] = hot_words(src, i + 8 * k, form);
-        _mm256_storeu_si256((__m256i *)(dst + i), hot_pack(x, 0));
-    }
-    return i;
-}
-static inline ptrdiff_t hot_int32_int8(const int32_t *src, int8_t *dst, ptrdiff_t n, int form) {
-    ptrdiff_t i, ahead = hot_ahead(4 * n);
-    int k;
-    for (i = 0; i + 32 <= n; i += 32) {
-        __m256i x[4];
-        hot_fetch_words(src, i, form, ahead);
-        for (k = 0; k < 4; k++) x[k] = hot_words(src, i + 8 * k, form);
-        _mm256_storeu_si256((__m256i *)(dst + i), hot_pack(x, 1));
+        _mm256_storeu_si256((__m256i *)((char *)dst + i), hot_pack(x, is_signed));
     }
     return i;
 }
@@ -305,14 +278,12 @@ static inline ptrdiff_t hot_double_float_streamed(const double *src, float *dst,
 static inline ptrdiff_t hot_uint8_float_streamed(const uint8_t *src, float *dst, ptrdiff_t n) { return 0; }
 static inline ptrdiff_t hot_int32_float(const int32_t *src, float *dst, ptrdiff_t n, int form) { return 0; }
 static inline ptrdiff_t hot_int64_int32(const int64_t *src, int32_t *dst, ptrdiff_t n, int form) { return 0; }
-static inline ptrdiff_t hot_float_uint8(const float *src, uint8_t *dst, ptrdiff_t n, int form) { return 0; }
-static inline ptrdiff_t hot_float_int8(const float *src, int8_t *dst, ptrdiff_t n, int form) { return 0; }
+static inline ptrdiff_t hot_float_bytes(const float *src, void *dst, ptrdiff_t n, int form, int is_signed) { return 0; }
 static inline ptrdiff_t hot_quantize(const float *src, char *dst, ptrdiff_t n, float scale, float zero, float reciprocal, int is_signed,
                                      int has_512) {
     return 0;
 }
-static inline ptrdiff_t hot_int32_uint8(const int32_t *src, uint8_t *dst, ptrdiff_t n, int form) { return 0; }
-static inline ptrdiff_t hot_int32_int8(const int32_t *src, int8_t *dst, ptrdiff_t n, int form) { return 0; }
+static inline ptrdiff_t hot_int32_bytes(const int32_t *src, void *dst, ptrdiff_t n, int form, int is_signed) { return 0; }
 static inline ptrdiff_t hot_float_half(const float *src, uint16_t *dst, ptrdiff_t n, int form) { return 0; }
 static inline ptrdiff_t hot_half_float(const uint16_t *src, float *dst, ptrdiff_t n, int form) { return 0; }
 static inline ptrdiff_t hot_float_brain(const float *src, uint16_t *dst, ptrdiff_t n, int form) { return 0; }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "avx2.h"
 #include "level.h"
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -42,12 +43,7 @@ static inline void tb_shuffle(const char *source, ptrdiff_t source_step, const u
 }
 #endif
 
-/* Vectors of AVX2, which the baseline of the processor lacks: these functions are compiled for it wherever the compiler can do that,
-   and called at the levels that have it. */
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-
-#include <immintrin.h>
-#define TB_AVX2 __attribute__((target("avx2")))
+#if defined(TB_AVX2)
 
 TB_AVX2 static inline __m256i tb_words(const char *source) { return _mm256_loadu_si256((const __m256i *)source); }
 

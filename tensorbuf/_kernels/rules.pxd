@@ -11,7 +11,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 from libc.string cimport memcpy
 
 from tensorbuf._kernels.types cimport (
-    brain, e4m3, e5m2, floating, half, integer, number, target, truth,
+    brain, e4m3, e5m2, floating, half, integer, long_integer, number, target, truth,
 )
 
 
@@ -55,10 +55,12 @@ cdef inline floating canonical(floating x) noexcept nogil:
 
 # Few processors have vectors for these. The halves of an integer are the last bits of doubles of fixed exponents.
 
-cdef inline double long_as_double(integer x) noexcept nogil:
-    """A 64-bit integer, rounded once: both halves are exact, and so is the difference; the sum is not."""
+cdef inline double as_double(integer x) noexcept nogil:
+    """Rounded once: of 64 bits both halves are exact, and so is the difference; the sum is not."""
     cdef uint64_t bits = <uint64_t> x
     cdef uint64_t bias = 0x4530000000100000u        # 2**84 + 2**52
+    if integer not in long_integer:
+        return <double> x
     if integer is int64_t:
         bits ^= 1ull << 63
         bias = 0x4530000080100000u                  # and 2**63
@@ -75,17 +77,14 @@ cdef inline uint64_t double_as_long(double x) noexcept nogil:
 
 
 cdef inline target moderate(number x, target like) noexcept nogil:
-    """Between a 64-bit integer and a floating type, for values up to 2**51 in magnitude: the last bits of a double."""
+    """Between a 64-bit integer and a floating type, for values up to 2**51 in magnitude: added to 1.5 * 2**52 they are
+    the last bits of a double."""
     if number in integer and target in floating:
         return <target> (bits_double(<uint64_t> x + 0x4338000000000000u) - 6755399441055744.0)
-    elif number in floating and (target is int64_t or target is uint64_t):
+    elif number in floating and target in long_integer:
         return <target> (double_bits(trunc(x) + 6755399441055744.0) - 0x4338000000000000u)
     else:
         return like
-
-
-cdef inline double as_double(integer x) noexcept nogil:
-    return long_as_double(x) if integer is int64_t or integer is uint64_t else <double> x
 
 
 # ---------------------------------------------------------------- small floats to float: always exact
@@ -289,7 +288,7 @@ cdef inline target floating_wrapped(floating x, target like) noexcept nogil:
     """
     cdef floating value
     cdef double wide
-    if target is int64_t or target is uint64_t:
+    if target in long_integer:
         wide = trunc(x) if x - x == 0 else 0.0
         wide -= rint(wide * (1.0 / 18446744073709551616.0)) * 18446744073709551616.0
         return like if x != x else <target> double_as_long(wide)
@@ -315,7 +314,7 @@ cdef inline double with_sticky_tail(integer x) noexcept nogil:
     counts, and with one bit for them the double is exact.
     """
     cdef integer tail, kept
-    if integer is int64_t or integer is uint64_t:
+    if integer in long_integer:
         tail = x & 0xFFF
         kept = (x - tail) | (((tail + 0xFFF) & 0x1000) >> 1)     # without a comparison, which vectors need a type for
         x = kept if x >= <integer> 9007199254740992ll else x
@@ -369,7 +368,7 @@ cdef inline target converted(number x, target like, bint wrap) noexcept nogil:
     elif target is float:
         if number in floating:
             return canonical(<float> x)
-        elif number is int64_t or number is uint64_t:
+        elif number in long_integer:
             return <float> with_sticky_tail(x)
         else:
             return <float> x

@@ -15,7 +15,6 @@ static inline ptrdiff_t before_line(const void *dst, ptrdiff_t item) { return (6
 #if defined(__SSE2__) || defined(_M_X64)
 
 #include <emmintrin.h>
-#define STREAMS 1
 
 /* Whole cache lines, to where one begins. */
 static inline void stream_lines(void *dst, const void *src, ptrdiff_t n) {
@@ -41,7 +40,6 @@ static inline void stream_end(void) { _mm_sfence(); }
 
 #else
 
-#define STREAMS 0
 static inline void stream_lines(void *dst, const void *src, ptrdiff_t n) { memcpy(dst, src, (size_t)n); }
 static inline void stream_bytes(char *dst, const char *src, ptrdiff_t n) { memcpy(dst, src, (size_t)n); }
 static inline void fetch_bytes(const char *src, ptrdiff_t n) { (void)src, (void)n; }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "clamped.h"
 #include "rows.h"
 
 /* What is moved, by the size of its items, or converted. */
@@ -152,17 +153,14 @@ TENSORBUF_TURN(turn_8_v3, __m256i, 2, 4, turn_load_two, _mm256_unpacklo_epi64, _
 TENSORBUF_TURN(turn_int32_v3, __m256i, 4, 2, turn_load_two_int32, _mm256_unpacklo_epi32, _mm256_unpackhi_epi32, _mm256_storeu_si256, TB_AVX2)
 TENSORBUF_TURN(turn_uint8_v3, __m256i, 4, 2, turn_load_two_uint8, _mm256_unpacklo_epi32, _mm256_unpackhi_epi32, _mm256_storeu_si256, TB_AVX2)
 
-/* The conversion gives the least int32 for what is out of its range; min gives its second operand where one is NaN. */
-TB_AVX2 static inline __m256i turn_eight_int32(const char *line, ptrdiff_t place) {
+TB_AVX2 static inline __m256i turn_eight(const char *line, ptrdiff_t place) {
     return _mm256_loadu_si256((const __m256i *)(line + 4 * place));
 }
 TB_AVX2 static inline __m256i turn_eight_uint8(const char *line, ptrdiff_t place) {
-    return _mm256_cvttps_epi32(_mm256_min_ps(_mm256_set1_ps(255.0f), _mm256_castsi256_ps(turn_eight_int32(line, place))));
+    return clamped_uint8(_mm256_castsi256_ps(turn_eight(line, place)));
 }
 TB_AVX2 static inline __m256i turn_eight_int8(const char *line, ptrdiff_t place) {
-    __m256 x = _mm256_castsi256_ps(turn_eight_int32(line, place));
-    x = _mm256_and_ps(x, _mm256_cmp_ps(x, x, _CMP_ORD_Q));
-    return _mm256_cvttps_epi32(_mm256_min_ps(_mm256_set1_ps(127.0f), x));
+    return clamped_int8(_mm256_castsi256_ps(turn_eight(line, place)));
 }
 
 /* In each half of the vector four bytes of each of four lines; then the four lines' bytes of each place. */
@@ -192,8 +190,8 @@ TB_AVX2 static inline __m256i turn_fours(__m256i x) {
     TENSORBUF_TURN_LINES(NAME, 16, 8, 1, 0, TB_AVX2)
 TENSORBUF_TURN_BYTES(turn_float_uint8_v3, turn_eight_uint8, _mm256_packus_epi16)
 TENSORBUF_TURN_BYTES(turn_float_int8_v3, turn_eight_int8, _mm256_packs_epi16)
-TENSORBUF_TURN_BYTES(turn_int32_uint8_v3, turn_eight_int32, _mm256_packus_epi16)
-TENSORBUF_TURN_BYTES(turn_int32_int8_v3, turn_eight_int32, _mm256_packs_epi16)
+TENSORBUF_TURN_BYTES(turn_int32_uint8_v3, turn_eight, _mm256_packus_epi16)
+TENSORBUF_TURN_BYTES(turn_int32_int8_v3, turn_eight, _mm256_packs_epi16)
 
 #endif
 

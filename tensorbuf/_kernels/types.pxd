@@ -42,6 +42,10 @@ ctypedef fused signed_integer:
     int32_t
     int64_t
 
+ctypedef fused long_integer:
+    int64_t
+    uint64_t
+
 ctypedef fused integer:
     int8_t
     uint8_t
