@@ -10,7 +10,8 @@ from cpython.pycapsule cimport PyCapsule_New
 from libc.math cimport ceil, ceilf, floor, floorf, rint, rintf, trunc, truncf
 from libc.stdint cimport int8_t, int64_t, uint8_t
 
-from tensorbuf._kernels.rules cimport canonical, floating_clamped, rounded_away
+from tensorbuf._kernels.patterns cimport canonical
+from tensorbuf._kernels.rules cimport floating_clamped, rounded_away
 from tensorbuf._kernels.types cimport (
     ADD, AFFINE, ARITHMETICS, CEIL, DEQUANTIZE, DIVIDE, FLOOR, FROM_INT8, FROM_UINT8, MULTIPLY, NEAREST, NEAREST_AWAY,
     NORMALIZE, NORMALIZE_BY_RECIPROCALS, OF_DOUBLE, OF_FLOAT, QUANTIZE, QUANTIZE_BY_RECIPROCALS, SUBTRACT, TO_INT8,

@@ -8,18 +8,17 @@ to that.
 """
 
 from cpython.pycapsule cimport PyCapsule_New
-from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from tensorbuf._kernels.rules cimport (
-    always_fits, brain_value, converted, e4m3_value, e5m2_value, finite, half_value, moderate,
-)
+from tensorbuf._kernels.patterns cimport moderate, one_bits, small_value
+from tensorbuf._kernels.rules cimport always_fits, converted, finite
+from tensorbuf._kernels.scans cimport STRETCH, all_fit, all_inside, outside, small_outside
 from tensorbuf._kernels.types cimport (
     BFLOAT16, BOOL, COMPLEX64, COMPLEX128, FINITE, FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT16, FLOAT32, FLOAT64, FORM_NATIVE,
-    FORM_SECOND, FORM_SWAPPED, INT8, INT16, INT32, INT64, MODES, SATURATE, UINT8, UINT16, UINT32, UINT64, WRAP, Bounds,
-    Convert, Kernels, Scan, any_floating, brain, double_pair, e4m3, e5m2, float_pair, floating, half, integer,
-    long_integer, number, signed_integer, small, source, target, truth,
+    FORM_SECOND, FORM_SWAPPED, INT8, INT16, INT32, INT64, MODES, SATURATE, UINT8, UINT16, UINT32, UINT64, WRAP, Convert,
+    Kernels, Scan, any_floating, brain, double_pair, e4m3, e5m2, float_pair, floating, half, integer, long_integer,
+    number, signed_integer, small, source, target, truth,
 )
 
 cdef extern from "hot.h":
@@ -37,34 +36,10 @@ cdef extern from "hot.h":
         HOT
 
 cdef enum:
-    STRETCH = 512
     HOT_BLOCK = 32          # values, of which a function of hot.h converts every one
 
 
 # ---------------------------------------------------------------- a pair of types
-
-cdef inline float small_value(small x) noexcept nogil:
-    if small is half:
-        return half_value(x)
-    elif small is brain:
-        return brain_value(x)
-    elif small is e4m3:
-        return e4m3_value(x)
-    else:
-        return e5m2_value(x)
-
-
-cdef inline int32_t one_bits(small like) noexcept nogil:
-    """The pattern of 1."""
-    if small is half:
-        return 0x3C00
-    elif small is brain:
-        return 0x3F80
-    elif small is e4m3:
-        return 0x38
-    else:
-        return 0x3C
-
 
 cdef inline target one(source x, target like, int mode) noexcept nogil:
     """A value of any type in any other; `mode` is a constant at every call, so only one branch is compiled."""
@@ -110,37 +85,6 @@ cdef inline Py_ssize_t hot(
         return hot_float_bytes(src, dst, n, form, target is int8_t) if nan == 0 else 0
     else:
         return 0
-
-
-cdef inline bint all_fit(const number *src, Py_ssize_t n, number least, number most, bint nan_fits) noexcept nogil:
-    """Whether every value lies inside; without a branch, and with infinities taken for values as any others."""
-    cdef Py_ssize_t i
-    cdef number low = src[0]
-    cdef number high = src[0]
-    # As wide as the values, so that vectors of both have as many lanes. With NaN the order of minima would count.
-    cdef int32_t misfits = 0
-    cdef int64_t long_misfits = 0
-    if number is float:
-        if nan_fits:
-            for i in range(n):
-                misfits |= (src[i] < least) | (src[i] > most)
-        else:
-            for i in range(n):
-                misfits |= 1 - ((src[i] >= least) & (src[i] <= most))
-        return misfits == 0
-    elif number is double:
-        if nan_fits:
-            for i in range(n):
-                long_misfits |= <int64_t> (src[i] < least) | <int64_t> (src[i] > most)
-        else:
-            for i in range(n):
-                long_misfits |= 1 - (<int64_t> (src[i] >= least) & <int64_t> (src[i] <= most))
-        return long_misfits == 0
-    else:
-        for i in range(n):
-            low = src[i] if src[i] < low else low
-            high = src[i] if src[i] > high else high
-        return low >= least and high <= most
 
 
 cdef inline bint all_moderate(const number *src, Py_ssize_t n, bint negative) noexcept nogil:
@@ -285,63 +229,6 @@ cdef void truth_of_doubles(const double_pair[::1] src, truth[::1] dst, Py_ssize_
     cdef Py_ssize_t i
     for i in range(n):
         dst[i].bits = ((src[i].real | src[i].imag) & 0x7FFFFFFFFFFFFFFFull) != 0
-
-
-# ---------------------------------------------------------------- the first value that does not fit
-
-cdef inline bint lies_outside(number x, number least, number most, bint nan_fits, bint infinity_fits) noexcept nogil:
-    if number in floating:
-        return (
-            (not (x >= least) or not (x <= most))
-            and not (nan_fits and x != x) and not (infinity_fits and (x == INFINITY or x == -INFINITY))
-        )
-    else:
-        return x < least or x > most
-
-
-cdef Py_ssize_t outside(const number[::1] src, Py_ssize_t n, const Bounds *bounds) noexcept nogil:
-    """The first position whose value lies outside `bounds`, or `n`."""
-    cdef Py_ssize_t i, stretch, start, stop
-    cdef bint nan_fits = bounds.nan_fits
-    cdef bint infinity_fits = bounds.infinity_fits
-    cdef number least, most
-    if number in floating:
-        least, most = <number> bounds.least_floating, <number> bounds.most_floating
-    elif number in signed_integer:
-        least, most = <number> bounds.least_signed, <number> bounds.most_signed
-    else:
-        least, most = <number> bounds.least_unsigned, <number> bounds.most_unsigned
-    # Whole stretches are judged without a branch; only one that may have a misfit is walked.
-    for stretch in range((n + STRETCH - 1) // STRETCH):
-        start = stretch * STRETCH
-        stop = min(start + STRETCH, n)
-        if not all_fit(&src[start], stop - start, least, most, nan_fits):
-            for i in range(start, stop):
-                if lies_outside(src[i], least, most, nan_fits, infinity_fits):
-                    return i
-    return n
-
-
-cdef Py_ssize_t small_outside(const small[::1] src, Py_ssize_t n, const Bounds *bounds) noexcept nogil:
-    """`outside` for the floating types of 8 and 16 bits."""
-    cdef Py_ssize_t stretch, start, size, i
-    cdef float least = <float> bounds.least_floating
-    cdef float most = <float> bounds.most_floating
-    cdef float[STRETCH] values
-    for stretch in range((n + STRETCH - 1) // STRETCH):
-        start = stretch * STRETCH
-        size = min(STRETCH, n - start)
-        for i in range(size):
-            values[i] = small_value(src[start + i])
-        if not all_fit(&values[0], size, least, most, bounds.nan_fits):
-            for i in range(size):
-                if lies_outside(values[i], least, most, bounds.nan_fits, bounds.infinity_fits):
-                    return start + i
-    return n
-
-
-cdef Py_ssize_t all_inside(const truth[::1] src, Py_ssize_t n, const Bounds *bounds) noexcept nogil:
-    return n
 
 
 # ---------------------------------------------------------------- the table
