@@ -26,6 +26,8 @@ BENCH_ARGS ?=
 WORKERS ?= auto
 SETUP_ARGS ?=
 MARKS ?= not proof
+# What runs at the other levels than the best.
+LEVEL_MARKS ?= levels
 
 venv := $(abspath $(VENV))
 python := $(venv)/bin/python
@@ -59,7 +61,7 @@ test-suite: install $(venv)/tools-test
 # assert the level they loaded (tests/test_levels.py).
 test-levels: install $(venv)/tools-test
 	for level in $$($(python) -c 'from tensorbuf import _kernels; print(*_kernels.levels()[:-1])'); do \
-	  TENSORBUF_LEVEL=$$level $(pytest) -m "levels and ($(MARKS))" tests || exit 1; done
+	  TENSORBUF_LEVEL=$$level $(pytest) -m "($(LEVEL_MARKS)) and ($(MARKS))" tests || exit 1; done
 
 proof: install $(venv)/tools-test
 	$(python) -m pytest -n $(WORKERS) -m proof $(PYTEST_ARGS) tests

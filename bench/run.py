@@ -41,11 +41,14 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=table.REPEATS, help="samples a contender (%(default)s)")
     options = parser.parse_args()
 
-    machine.check_build()
     unknown = set(options.rows or ()) - {job.row for job in jobs.JOBS} - {"18"}
     if unknown:
         rows = ", ".join(dict.fromkeys(job.row for job in jobs.JOBS))
         parser.error(f"there is no row {', '.join(sorted(unknown))}; take some of {rows}")
+    try:
+        machine.check_build()
+    except machine.UnfitError as error:
+        sys.exit(f"nothing is measured: {error}")
     wanted = [job for job in jobs.JOBS if not options.rows or job.row in options.rows]
     built = package() if not options.rows or "18" in options.rows else ()
     results: list[table.Result] = []

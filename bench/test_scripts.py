@@ -28,6 +28,21 @@ def test_some_rows_as_table_and_document(release, monkeypatch, capsys, tmp_path)
     assert status == (measured["verdict"] == "missed")
 
 
+def test_a_row_that_is_not_there_is_refused(release, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["run.py", "--rows", "2,99"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(HERE / "run.py"))["main"]()
+    assert ended.value.code == 2
+    assert "there is no row 99; take some of 1, 2, " in capsys.readouterr().err
+
+
+def test_a_build_that_is_no_release_is_refused_in_a_sentence(release, monkeypatch):
+    monkeypatch.setattr(build, "BUILD_TYPE", "debug")
+    monkeypatch.setattr(sys, "argv", ["run.py", "--rows", "2"])
+    with pytest.raises(SystemExit, match=r"^nothing is measured: the build type is 'debug'"):
+        runpy.run_path(str(HERE / "run.py"))["main"]()
+
+
 def test_the_pictures_are_those_of_the_measurement():
     curves = runpy.run_path(str(HERE / "curves.py"))
     measured = json.loads((HERE / "curves.json").read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""Values and the bits that stand for them: 64-bit integers by doubles, and the floating types that C has no arithmetic for.
+"""Values and the bits that stand for them: of 64-bit integers, by doubles, and of floating types that C cannot compute with.
 
 The assumptions are those of rules.pxd.
 """
