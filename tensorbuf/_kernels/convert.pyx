@@ -52,10 +52,8 @@ cdef inline target one(source x, target like, int mode) noexcept nogil:
             return converted(<uint8_t> ((<int32_t> x.bits + 255) >> 8), like, False)
         else:
             return converted(<uint8_t> (x.bits != 0), like, False)
-    elif source in small:
-        if mode == FINITE:
-            return finite(small_value(x), like)
-        return converted(small_value(x), like, mode == WRAP)
+    elif source in small:       # the other modes go by float32
+        return converted(small_value(x), like, False)
     else:
         if mode == FINITE:
             return finite(x, like)
@@ -239,9 +237,9 @@ cdef int mode
 
 cdef void enter_pair(int row, int column, source *from_type, target *to_type) noexcept:
     """The pair's kernel in each mode. The pointers are never followed: their types choose the specialisation."""
-    # Both ways float32 stands between these, exactly: it has all values of the small types, and an integer
-    # that it has to round lies beyond them. Some forty kernels would be a tenth of the module.
-    if source in small and target in long_integer:
+    # float32 stands between these, exactly: it has all values of the small types, and an integer that it has to round
+    # lies beyond them. Some sixty kernels would be a fifth of the module.
+    if source in small and (target in long_integer or (target in small and source is not target)):
         return
     if source in long_integer and target in small and target is not brain:
         return
@@ -256,9 +254,11 @@ cdef void enter_pair(int row, int column, source *from_type, target *to_type) no
         kernels.convert[WRAP][row][column] = <Convert> wrapping[source, target]
     elif source in small and target in integer:
         kernels.convert[WRAP][row][column] = NULL       # by float32, too
+    elif source in small and source is not e4m3 and target in any_floating:
+        kernels.convert[FINITE][row][column] = NULL
     elif source in integer and (target is brain or target is float or target is double):
         pass
-    elif source is not truth and source is not e4m3 and target in any_floating:
+    elif source in number and target in any_floating:
         kernels.convert[FINITE][row][column] = <Convert> finishing[source, target]
 
 

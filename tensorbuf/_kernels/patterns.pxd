@@ -1,4 +1,4 @@
-"""Values and the bits that stand for them: of 64-bit integers, by doubles, and of floating types that C cannot compute with.
+"""Values and the bits that stand for them: of 64-bit integers, by doubles, and of floats that C cannot compute with.
 
 The assumptions are those of rules.pxd.
 """
